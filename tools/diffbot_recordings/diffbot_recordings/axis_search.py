@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares, leastsq
@@ -48,6 +49,20 @@ class Free:
     low: float
     high: float
     step: float
+
+
+class Scanned(NamedTuple):
+    """A fit of the unsmoothed response at one dead time.
+
+    Attributes:
+        error: Root mean square of the residuals.
+        theta: [log tau, gain], (2,).
+        late: The dead time in samples.
+    """
+
+    error: float
+    theta: Array
+    late: float
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,6 @@ class AxisSearch:
         )
         self.lead = lead
         self._low_pass = False
-        self._end = np.zeros(0)
         self._last: tuple[tuple[object, ...], OutputError] | None = None
         self._kept: tuple[tuple[float, ...], Sequence[AxisSegment]] | None = None
 
@@ -117,19 +131,16 @@ class AxisSearch:
             self._kept = more, [driver.acting(segment) for segment in self._segments]
         return self._kept[1]
 
-    def scan(
-        self, lates: Sequence[int], more: tuple[float, ...] = (), start: Array | None = None
-    ) -> tuple[float, Array, float]:
-        """Return the least error at dead times of whole samples, its theta and dead time.
+    def scan(self, lates: Sequence[int], more: tuple[float, ...] = ()) -> Scanned:
+        """Return the fit at the best of dead times of whole samples."""
+        log_taus, squares = self._problem(lates[0], 0.0, *more).guesses(lates)
+        best = int(np.argmin(squares))
+        problem = self._problem(lates[best], 0.0, *more)
+        return self.fit_from(lates[best], more, problem.with_gain(float(log_taus[best]))[1])
 
-        With `start`, theta to begin from, there is only one dead time.
-        """
-        late, problem = lates[0], self._problem(lates[0], 0.0, *more)
-        if start is None:
-            log_taus, squares = problem.guesses(lates)
-            best = int(np.argmin(squares))
-            late, problem = lates[best], self._problem(lates[best], 0.0, *more)
-            start = problem.with_gain(float(log_taus[best]))[1]
+    def fit_from(self, late: int, more: tuple[float, ...], start: Array) -> Scanned:
+        """Return the fit at a dead time of whole samples, searched from a theta."""
+        problem = self._problem(late, 0.0, *more)
         # The plain interface of the same MINPACK routine is faster.
         theta = leastsq(
             problem.residuals,
@@ -142,7 +153,7 @@ class AxisSearch:
         )[0]
         residuals = problem.residuals(theta)
         error = math.sqrt(float(residuals @ residuals) / len(residuals))
-        return error, theta, float(late)
+        return Scanned(error, theta, float(late))
 
     def errors(self, lates: Sequence[int]) -> Array:
         """Return the least errors at dead times of whole samples."""
@@ -168,17 +179,18 @@ class AxisSearch:
         if like is not None:
             self._low_pass = like.lag > 0.0
             square = (like.width / self._reading) ** 2
-        window = self._solve(np.array([*theta, late, square, *more]))
+        window, end = self._solve(np.array([*theta, late, square, *more]))
         # Within one reading both are the same.
         if like is not None or window.smoothing.window <= self._reading:
             return window
         self._low_pass = True
-        low_pass = self._solve(self._end)
+        low_pass, _ = self._solve(end)
         if window.fit.residual_std <= low_pass.fit.residual_std:
             return window
         return _widened(low_pass, window)
 
-    def _solve(self, start: Array) -> AxisSolution:
+    def _solve(self, start: Array) -> tuple[AxisSolution, Array]:
+        """Return the solution from a start, and its x."""
         x = least_squares(
             self._residuals,
             start,
@@ -189,13 +201,14 @@ class AxisSearch:
             ftol=TOLERANCE,
             xtol=TOLERANCE,
         ).x
-        x = self._end = self._within(x)
-        others = np.column_stack((*self._differences(x), self._jacobian(x)[:, 4:]))
-        fit, stds = fit_at(self._problem(*x[2:]), x[:2], others)
+        x = self._within(x)
+        differences, problem = self._differences(x), self._problem(*x[2:])
+        others = np.column_stack((*differences, *self._by_free(problem, x)))
+        fit, stds = fit_at(problem, x[:2], others)
         if not stds[1] < self._bounds[1][1]:
             # Samples that all miss the time in which a window shifts over a step cannot tell it
             # from a dead time.
-            fit, stds = fit_at(self._problem(*x[2:]), x[:2], np.delete(others, 1, axis=1))
+            fit, stds = fit_at(problem, x[:2], np.delete(others, 1, axis=1))
             stds = np.insert(stds, 1, math.inf)
         # A deviation beyond the scan's width means that the dead time is not identifiable.
         late_std = float(stds[0]) * self._period
@@ -219,13 +232,10 @@ class AxisSearch:
             BoundedSearch(free.parameter.value, float(value), free.low, free.high, "")
             for free, value in zip(self._free, x[4:], strict=True)
         )
-        return replace(
-            solution,
-            more_std=tuple(
-                search.std(float(std)) for search, std in zip(searches, stds[2:], strict=True)
-            ),
-            more_searches=searches,
+        more_std = tuple(
+            search.std(float(std)) for search, std in zip(searches, stds[2:], strict=True)
         )
+        return replace(solution, more_std=more_std, more_searches=searches), x
 
     def _smoothing(self, square: float) -> Smoothing:
         """A low-pass filters means over the last period."""
@@ -269,8 +279,14 @@ class AxisSearch:
             *problem.jacobian(theta).T,
             self._period * problem.by_dead_time(theta),
             side * self._reading**2 * wider.by_square(theta),
+            *self._by_free(problem, x),
         ]
-        now = self._changed_by(tuple(more))
+        return np.column_stack(columns)
+
+    def _by_free(self, problem: OutputError, x: Array) -> list[Array]:
+        """Return the derivatives by the driver's free parameters, (n,) each."""
+        theta, more = x[:2], x[4:]
+        columns, now = [], self._changed_by(tuple(more))
         for i, free in enumerate(self._free):
             step = free.step if more[i] + free.step <= free.high else -free.step
             others = np.array(more)
@@ -278,7 +294,7 @@ class AxisSearch:
             driver = self._driver.with_values(self._parameters, others.tolist())
             then = [driver.acting(segment) for segment in self._segments]
             columns.append(problem.by_commands(theta, now, then) / step)
-        return np.column_stack(columns)
+        return columns
 
 
 def _widened(best: AxisSolution, other: AxisSolution) -> AxisSolution:

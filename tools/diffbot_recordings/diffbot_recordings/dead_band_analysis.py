@@ -61,7 +61,7 @@ def plateau_of(segments: Sequence[AxisSegment], plain: DeadTimeFit) -> Plateau |
             segment.acting(lambda command, most=limit: np.clip(command, -most, most))  # type: ignore[misc]
             for segment in segments
         ]
-        errors.append(AxisSearch(clipped, plain.longest).scan(lates)[0])
+        errors.append(AxisSearch(clipped, plain.longest).scan(lates).error)
     best = int(np.argmin(errors))
     # The first and the last limit tried are ends, however far the next one is.
     search = BoundedSearch(

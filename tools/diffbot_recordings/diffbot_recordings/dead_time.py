@@ -27,6 +27,7 @@ from diffbot_recordings.axis_search import (
     AxisSearch,
     AxisSolution,
     Free,
+    Scanned,
     reading_spacing,
 )
 from diffbot_recordings.axis_segment import AxisSegment
@@ -75,8 +76,7 @@ class DeadTimeFit:
         dead_time_std: Standard deviation of the dead time, s; infinite: not identifiable.
         exponent_std: Standard deviation of the exponent; 0 if it was not estimated.
         searches: How the searches ended: of the dead time, and of others whose end is no result.
-        scan_best: Least error of the scan, theta = [log tau, gain] there, (2,), and the dead time
-            in samples.
+        scan_best: Best fit of the scan, without exponent.
         driver: What the driver makes of commands. An offset may have any sign.
         free: Its parameters that were fitted.
         dead_band_std: Standard deviation of b; 0 if not estimated; infinite: not identifiable.
@@ -91,7 +91,7 @@ class DeadTimeFit:
     dead_time_std: float
     exponent_std: float
     searches: tuple[BoundedSearch, ...]
-    scan_best: tuple[float, Array, float]
+    scan_best: Scanned
     driver: DriverModel = PLAIN
     free: tuple[Free, ...] = ()
     dead_band_std: float = 0.0
@@ -207,17 +207,17 @@ def _fit_within(
     every *= segments[0].every
     if plain is None:
         alone = AxisSearch(segments, samples * period)
-        error, theta, late = alone.scan(range(0, samples + 1, every))
+        scan_best = alone.scan(range(0, samples + 1, every))
     else:
-        error, theta, late = plain.scan_best
-    scan_best = error, theta, late
+        scan_best = plain.scan_best
+    _, theta, late = scan_best
     last = late + every > samples
     exponent = 1.0
     if with_exponent:
         tried = {1.0: scan_best}
         for p in EXPONENTS:
             tried[p] = search.scan((0, int(late) // 2, int(late)), (p,))
-        exponent = min(tried, key=lambda p: tried[p][0])
+        exponent = min(tried, key=lambda p: tried[p].error)
         _, theta, late = tried[exponent]
     result = search.solve(theta, late, (exponent,) if with_exponent else ())
     return DeadTimeFit(
@@ -273,7 +273,7 @@ def fit_dead_band(
         for fraction in BANDS
         for more in starts
     }
-    best = min(tried, key=lambda more: tried[more][0])
+    best = min(tried, key=lambda more: tried[more].error)
     _, theta, at = tried[best]
     return solved(plain, search.solve(theta, at, best), free)
 
@@ -307,7 +307,7 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     for _ in range(ROUNDS):
         for index in np.unique(np.linspace(low, high, THRESHOLDS).astype(int)).tolist():
             if index not in tried:
-                error, theta, _ = search.scan((late,), (float(widths[index]),), plain.theta)
+                error, theta, _ = search.fit_from(late, (float(widths[index]),), plain.theta)
                 tried[index] = error**2, theta
         best = min(tried, key=lambda index: tried[index][0])
         samples = sum(int(np.count_nonzero(s.counts)) for s in segments)

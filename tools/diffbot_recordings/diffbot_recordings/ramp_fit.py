@@ -7,14 +7,15 @@ docs/theory/velocity_robots.md#ramps.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from diffbot_description.command_ramp import RampCoupling
 from diffbot_description.dead_band import DeadBandKind
-from diffbot_recordings.axis_search import AxisSearch, Free
+from diffbot_recordings.axis_search import AxisSearch, Free, Scanned
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_time import (
     DRIVER_SEARCHES,
@@ -131,8 +132,8 @@ def _with_limit(
     """Return mean squares for values of the last free parameter; a fit that is beyond doubt."""
     search = AxisSearch(segments, base.longest, driver, free)
     band = base.driver.values([each.parameter for each in free[:-1]])
-    tried = [_scanned(search, lates, (*band, limit)) for limit in _limits(free)]
-    squares = np.array([error**2 for error, _, _ in tried])
+    tried = [_or_none(partial(search.scan, lates, (*band, limit))) for limit in _limits(free)]
+    squares = np.array([each.error**2 for each in tried])
     best = int(np.argmin(squares))
     # The fastest limit limits nothing: where it is the best, there is none.
     if best == LIMITS - 1 or not math.isfinite(squares[best]):
@@ -143,22 +144,15 @@ def _with_limit(
     return squares, result if good else None
 
 
-def _scanned(
-    search: AxisSearch,
-    lates: Sequence[int],
-    more: tuple[float, ...],
-    start: Array | None = None,
-) -> tuple[float, Array, float]:
-    """Return what a scan finds; an infinite error if no command gets through the ramp and band."""
+def _or_none(fit: Callable[[], Scanned]) -> Scanned:
+    """Return a fit; one of infinite error if no command gets through the ramp and band."""
     try:
-        return search.scan(lates, more, start)
+        return fit()
     except ValueError:
-        return math.inf, np.array((0.0, 1.0)), 0.0
+        return Scanned(math.inf, np.array((0.0, 1.0)), 0.0)
 
 
-def _started(
-    segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: tuple[float, Array, float]
-) -> DeadTimeFit:
+def _started(segments: Sequence[AxisSegment], base: DeadTimeFit, scanned: Scanned) -> DeadTimeFit:
     _, theta, at = scanned
     model = FirstOrder(math.exp(theta[0]) / theta[1], 1.0 / theta[1])
     return replace(base, fit=replace(base.fit, model=model, dead_time=at * segments[0].period))
@@ -283,7 +277,8 @@ def _from_starts(
     drivers = [replace(ramped.driver, ramp=ramp) for ramp in starts]
     search = AxisSearch(segments, ramped.longest, drivers[0], free)
     errors = [
-        _scanned(search, (late,), each.values(parameters), ramped.theta)[0] for each in drivers
+        _or_none(partial(search.fit_from, late, each.values(parameters), ramped.theta)).error
+        for each in drivers
     ]
     return _fitted(segments, ramped, drivers[int(np.argmin(errors))], free)
 
