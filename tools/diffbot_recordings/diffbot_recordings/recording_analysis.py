@@ -244,7 +244,11 @@ def _torque(recording: Recording, options: Options, reader: SegmentReader) -> Fi
     if wrong is not None:
         raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
     if result is None:
-        nothing = "no stretch of the recording can be used: nothing was identified"
+        nothing = (
+            f"no stretch of the recording can be used: one needs {TORQUE_SEGMENTS.shortest:g} s or "
+            "more without a gap, with times that increase and wheels that turn; see the ignored "
+            "parts above"
+        )
         raise RecordingError(segmenter.two_clocks or nothing)
     if result.question is not None:
         names = ", ".join(source.name for source in recording.sources)
