@@ -81,7 +81,9 @@ def _sooner(segment: AxisSegment, seconds: float) -> AxisSegment:
     """Return the segment as if its commands had been sent sooner."""
     sent = segment.sent
     if sent is None:
-        sent = SentCommands(segment.period * np.arange(len(segment.command)), segment.command)
+        sent = SentCommands(
+            np.float64(segment.period) * np.arange(len(segment.command)), segment.command
+        )
     sent = replace(sent, times=sent.times - seconds)
     means = sent.means(segment.period, len(segment.velocity))
     return replace(segment, sent=sent, command=means)

@@ -37,9 +37,9 @@ def wrong_source(segments: Sequence[Segment]) -> str | None:
         ]
         if not pairs:
             continue
-        found = _two_nodes(pairs, velocity, command, unit) or _copied(pairs, velocity, command)
-        if found is not None:
-            return found
+        wrong = _two_nodes(pairs, velocity, command, unit) or _copied(pairs, velocity, command)
+        if wrong is not None:
+            return wrong
     return None
 
 
@@ -65,7 +65,7 @@ def _two_nodes(pairs: Pairs, velocity: str, command: str, unit: str) -> str | No
 def _foreign(parts: Sequence[tuple[Array, Array]], exact: bool) -> tuple[float, int] | None:
     """Return the value that comes and goes at once, and how often it does; None: there is none."""
     largest = max((float(np.abs(values).max(initial=0.0)) for _, values in parts), default=0.0)
-    found, levels = [], []
+    strangers, levels = [], []
     for times, values in parts:
         if len(values) < 3:
             continue
@@ -80,13 +80,15 @@ def _foreign(parts: Sequence[tuple[Array, Array]], exact: bool) -> tuple[float, 
             & (gone <= (SAME * largest if exact else np.maximum(0.3 * least, noise)))
             & (times[2:] - times[1:-1] < AT_ONCE)
         )
-        found += values[1:-1][strange].tolist()
+        strangers += values[1:-1][strange].tolist()
         levels += values[:-2][strange].tolist()
-    if len(found) < OFTEN:
+    if len(strangers) < OFTEN:
         return None
-    rounded, counts = np.unique(np.round(np.array(found) / (SAME * largest)), return_counts=True)
+    rounded, counts = np.unique(
+        np.round(np.array(strangers) / (SAME * largest)), return_counts=True
+    )
     value = float(rounded[np.argmax(counts)]) * SAME * largest
-    same = np.abs(np.array(found) - value) <= SAME * largest
+    same = np.abs(np.array(strangers) - value) <= SAME * largest
     others = np.unique(np.round(np.array(levels)[same] / (APART * largest)))
     if np.mean(same) < CONSTANT or len(others) < LEVELS:
         return None
