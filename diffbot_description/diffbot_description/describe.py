@@ -59,8 +59,10 @@ from diffbot_description.urdf_wheels import (
 ENCODER_COUNTS = 4096
 _COUNTS = {1: "two", 2: "four", 3: "six"}  # number of wheels in words, by the number per side
 MASS_FRACTION = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
+STAND_IN = 0.1  # largest share of the wheels' mass that only stands for a body's missing mass
 WHEEL_DENSITY = 700.0  # largest assumed density of a wheel without mass, kg/m^3
 DENSEST = 15_000.0  # maximum density of hull and wheels, kg/m^3; masses may be in grams beyond it
+LIGHTEST = 5.0  # minimum density of a body that takes torques, kg/m^3; foam has 15
 ROTOR_FRACTION = (
     10.0  # largest share of the robot's mass that rotors may add to its equivalent mass
 )
@@ -159,6 +161,8 @@ def _describe(
         _check_density(side, shapes)
     content["wheels"] = _wheels(geometry, pair, spread, body.mass, findings)
     content["body"] = _body(body, links, shapes, geometry, findings)
+    if command is not CommandKind.VELOCITY and findings.sources["body.shape"] != ASSUMED:
+        _check_not_empty(content["body"], links)
     stand = _stand(content, links, shapes, geometry)
     for entry in stand.changed:
         findings.replaced(*entry)
@@ -253,7 +257,7 @@ def _with_mass(
         _say_weightless(links, findings)
         return body, pair
     findings.sources["body.mass"] = "--mass, less the wheels"
-    if body.mass <= 0:
+    if body.mass <= STAND_IN * sum(wheel.mass for wheel in pair):
         assumed = _assumed_wheel(mass / (1 + 2 * MASS_FRACTION), geometry)
         wheels = sum(wheel.mass or assumed for wheel in pair)
         if wheels >= mass:
@@ -298,6 +302,24 @@ def _check_density(side: Sequence[Wheel], shapes: ShapeReader) -> None:
             )
 
 
+def _without(masses: Sequence[float]) -> str:
+    return "the wheels" if max(masses) <= 0 else f"the {'left' if masses[0] <= 0 else 'right'} one"
+
+
+def _check_not_empty(body: dict[str, Any], links: Sequence[PlacedLink]) -> None:
+    """Raise ValueError if the masses of the body's links can only be stand-ins."""
+    hull = body["shape"]
+    volume = (hull["front"] - hull["rear"]) * hull["width"] * (hull["top"] - hull["bottom"])
+    if body["mass"] < LIGHTEST * volume:
+        without = joined([x.name for x in links if x.has_shape and not x.body_mass() > 0])
+        hint = f" (of {without})" if without else ""
+        raise ValueError(
+            f"the body's mass = {body['mass']:.4g} kg in a hull of {volume:.3g} m^3 is lighter "
+            f"than foam ({body['mass'] / volume:.3g} kg/m^3, at least {LIGHTEST:g}). Give the "
+            f"missing masses{hint}, or --mass KILOGRAMS, or --command velocity if it takes cmd_vel."
+        )
+
+
 def _wheels(
     geometry: WheelPair,
     pair: list[RigidBody],
@@ -311,13 +333,13 @@ def _wheels(
     masses = [part.mass for part in pair]
     mass = sum(masses) / 2
     findings.sources["wheels.mass"] = "all that turns with the wheel"
-    if abs(masses[0] - masses[1]) > UNEVEN * mass:
+    if min(masses) > 0 and abs(masses[0] - masses[1]) > UNEVEN * mass:
         say("wheels", f"masses {masses[0]:.4g} and {masses[1]:.4g} kg", "their mean")
     if min(masses) <= 0:
         mass = _assumed_wheel(body_mass, geometry)
         findings.sources["wheels.mass"] = "assumed, the URDF has none"
         findings.assumed.append(
-            f"wheels.mass = {mass:.3g} kg: the URDF gives the wheels none; the smaller of "
+            f"wheels.mass = {mass:.3g} kg: the URDF gives {_without(masses)} none; the smaller of "
             f"{MASS_FRACTION:.0%} of the body and {WHEEL_DENSITY:.0f} kg/m^3"
         )
     spin, yaw, rotor = _wheel_inertias(geometry, pair, mass, spread, body_mass + 2 * mass)
@@ -340,13 +362,13 @@ def _wheels(
                 f"{disc[0]:.3g} kg m^2, of a solid disc",
             )
         spin, yaw = disc[0], disc[1] + mass * spread
-        findings.sources["wheels.inertia_spin"] = "m r^2 / 2, a solid disc"
-        findings.sources["wheels.inertia_yaw"] = "m (3 r^2 + width^2) / 12"
+        findings.sources["wheels.inertia_spin"] = f"{ASSUMED}, m r^2 / 2, a solid disc"
+        findings.sources["wheels.inertia_yaw"] = f"{ASSUMED}, m (3 r^2 + width^2) / 12"
     elif not 0.499 * spin < yaw < spin + mass * (radius**2 + geometry.track**2 / 4 + spread):
         used = max(disc[1], spin / 2) + mass * spread
         say("wheels", f"inertia about the vertical {yaw:.3g} kg m^2", f"{used:.3g} kg m^2")
         yaw = used
-        findings.sources["wheels.inertia_yaw"] = "m (3 r^2 + width^2) / 12"
+        findings.sources["wheels.inertia_yaw"] = f"{ASSUMED}, m (3 r^2 + width^2) / 12"
     return {
         "radius": radius,
         "separation": geometry.track,
@@ -409,7 +431,7 @@ def _body(
             "of its size",
             f"{', '.join(f'{v:.3g}' for v in box)} kg m^2, of that box",
         )
-        findings.sources["body.inertia"] = "of a solid box of the hull's size"
+        findings.sources["body.inertia"] = f"{ASSUMED}, of a solid box of the hull's size"
         inertia = box
     return {
         "mass": body.mass,
@@ -425,6 +447,7 @@ def _center_of_mass(
     say = findings.replaced
     findings.sources["body.center_of_mass"] = "of all links of the body"
     if not np.any(body.com) and not np.any(body.inertia):
+        findings.sources["body.center_of_mass"] = f"{ASSUMED}, over the axle"
         findings.assumed.append("body.center_of_mass: the URDF has no masses; over the axle")
         return 0.0, (hull["bottom"] + hull["top"]) / 2
     x, y, z = (float(v) for v in body.com - np.array([*geometry.middle[:2], geometry.ground]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -190,6 +190,7 @@ def write_identified_robot(
     try:
         body = identified_model(robot.model, float(k5), float(k7), float(k8))
         identified, raised = _identified(robot, body, _friction(robot, friction, gear_loss))
+        identified = replace(identified, assumed=_assumed_beside_body(robot, friction))
         data = robot_data(_with_turning(identified, turning))
         patched = robot_from(data, robot.path)
     except ValueError as error:
@@ -254,12 +255,28 @@ def _with_turning(robot: Robot, turning: Sequence[float | None]) -> Robot:
     own = robot.turning or Turning(0.0, 0.0)
     names = ("viscous", "coulomb")
     known = {name: float(v) for name, v in zip(names, turning, strict=True) if v is not None}
-    measured = [f"turning.{name}" for name in known]
-    return replace(
-        robot,
-        turning=replace(own, **known),
-        assumed=tuple(name for name in robot.assumed if name not in measured),
-    )
+    assumed = _still_assumed(robot, [f"turning.{name}" for name in known])
+    return replace(robot, turning=replace(own, **known), assumed=assumed)
+
+
+# What is identified of the body, and what remains of fields that a description assumes whole.
+_BODY = ("body.mass", "body.center_of_mass.x", "body.inertia.yaw")
+_REST = {
+    "body.center_of_mass": ("body.center_of_mass.z",),
+    "body.inertia": ("body.inertia.roll", "body.inertia.pitch"),
+}
+
+
+def _still_assumed(robot: Robot, measured: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in robot.assumed if name not in measured)
+
+
+def _assumed_beside_body(robot: Robot, friction: Sequence[float | None]) -> tuple[str, ...]:
+    """Return the assumed fields that body and friction (4,), if all known, do not replace."""
+    known = None not in friction
+    measured = (*_BODY, *(("friction.viscous", "friction.coulomb") if known else ()))
+    parts = [part for name in robot.assumed for part in _REST.get(name, (name,))]
+    return _still_assumed(replace(robot, assumed=tuple(dict.fromkeys(parts))), measured)
 
 
 def _identified(robot: Robot, model: RobotModel, friction: Friction) -> tuple[Robot, list[str]]:

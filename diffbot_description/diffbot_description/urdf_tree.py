@@ -141,7 +141,7 @@ class Joint:
 
     ``effort`` [N m], ``velocity`` [rad/s], ``damping`` [N m s/rad] and ``friction`` [N m] are None
     if the URDF has none; ``travel`` [rad]: range of motion; ``mimic``: joint that it follows, or
-    "".
+    "", by ``multiplier``.
     """
 
     name: str
@@ -157,6 +157,7 @@ class Joint:
     friction: float | None = None
     travel: float = math.inf
     mimic: str = ""
+    multiplier: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,6 +304,7 @@ def _read_joint(element: ElementTree.Element) -> Joint:
     rotation, translation = pose(element, owner)
     lower, upper = (_optional(element, "limit", key, owner) for key in ("lower", "upper"))
     mimic = element.find("mimic")
+    multiplier = _optional(element, "mimic", "multiplier", owner)
     return Joint(
         name,
         kind,
@@ -317,6 +319,7 @@ def _read_joint(element: ElementTree.Element) -> Joint:
         friction=_optional(element, "dynamics", "friction", owner),
         travel=math.inf if lower is None or upper is None else upper - lower,
         mimic="" if mimic is None else mimic.get("joint", ""),
+        multiplier=1.0 if multiplier is None else multiplier,
     )
 
 

@@ -210,11 +210,36 @@ def find_sides(
                 f"'{right.joint.name}' (y = {right.center[1]:.4g} m); y points to the left. Write "
                 f"--wheels {right.joint.name} {left.joint.name}."
             )
-        return Sides((left,), (right,), "as given by --wheels")
-    commanded = commanded_joints(tree)
-    joints, chosen_by = _driven(tree, shapes, _candidates(tree, commanded), commanded)
-    wheels = [_wheel(tree, shapes, joint, radius) for joint in joints]
-    return _by_side(tree, wheels, chosen_by)
+        sides = Sides((left,), (right,), "as given by --wheels")
+    else:
+        commanded = commanded_joints(tree)
+        joints, chosen_by = _driven(tree, shapes, _candidates(tree, shapes, commanded), commanded)
+        sides = _by_side(tree, [_wheel(tree, shapes, joint, radius) for joint in joints], chosen_by)
+    _check_mimics(sides)
+    return sides
+
+
+def _check_mimics(sides: Sides) -> None:
+    """Raise ValueError if a wheel follows another one otherwise than rolling on beside it."""
+    for side, others in ((sides.left, sides.right), (sides.right, sides.left)):
+        same = {wheel.joint.name: wheel for wheel in side}
+        for wheel in side:
+            name, mimic = wheel.joint.name, wheel.joint.mimic
+            if mimic in {other.joint.name for other in others}:
+                raise ValueError(
+                    f"joint '{name}' mimics '{mimic}', the wheel of the other side: the robot "
+                    "could not turn. Remove <mimic>, or command both joints."
+                )
+            if mimic not in same:
+                continue
+            first = same[mimic]
+            needed = wheel.sign * first.sign * first.radius / wheel.radius
+            if abs(wheel.joint.multiplier - needed) > UNEVEN:
+                raise ValueError(
+                    f"joint '{name}' mimics '{mimic}' with multiplier = "
+                    f"{wheel.joint.multiplier:.4g}, and rolls along with it by {needed:.4g} only. "
+                    "Correct the multiplier or <axis>."
+                )
 
 
 def _named(tree: UrdfTree, shapes: ShapeReader, name: str, radius: float | None) -> Wheel:
@@ -256,19 +281,23 @@ def _turns_freely(joint: Joint) -> bool:
     return joint.type == "continuous" or (joint.type == "revolute" and joint.travel > FULL_TURN)
 
 
-def _candidates(tree: UrdfTree, commanded: set[str]) -> list[Joint]:
-    free = [joint for joint in tree.joints.values() if _turns_freely(joint)]
-    joints = [
+def _candidates(tree: UrdfTree, shapes: ShapeReader, commanded: set[str]) -> list[Joint]:
+    free = [
         joint
-        for joint in free
-        if _sign(tree, joint, CAMBER if joint.name in commanded else SLOPE)
-        and not _swivels(tree, joint)
+        for joint in tree.joints.values()
+        if _turns_freely(joint) and not _swivels(tree, joint)
+    ]
+    # If nothing is commanded, what stands on the ground may drive.
+    may_drive = commanded & {joint.name for joint in free} or set(_on_the_ground(tree, shapes))
+    joints = [
+        joint for joint in free if _sign(tree, joint, CAMBER if joint.name in may_drive else SLOPE)
     ]
     for joint in free:
-        aside = joint.name in commanded and joint not in joints and not _swivels(tree, joint)
+        aside = joint.name in may_drive and joint not in joints
         # A wheel that is not understood must not leave the driving to the casters.
         if aside and abs(tree.axis(joint)[1]) > ROLLS:
-            raise ValueError(f"the commanded {_axis_sentence(tree, joint)} {_Y_NEEDED}")
+            what = "commanded " if joint.name in commanded else ""
+            raise ValueError(f"the {what}{_axis_sentence(tree, joint)} {_Y_NEEDED}")
     if joints:
         return joints
     across = [joint for joint in free if abs(tree.axis(joint)[0]) > 1 - SLOPE]

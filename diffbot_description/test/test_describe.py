@@ -227,14 +227,14 @@ def four_wheels(more=""):
     return robot(
         base(),
         *(
-            wheel(f"{end}_{side}", y, x, more=more if end == "rear" else "")
+            wheel(f"{end}_{side}", y, x, more=more.format(side=side) if end == "rear" else "")
             for end, x in (("front", 0.15), ("rear", -0.15))
             for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
         ),
     )
 
 
-@pytest.mark.parametrize("more", ["", '<mimic joint="front_left_joint"/>'])
+@pytest.mark.parametrize("more", ["", '<mimic joint="front_{side}_joint"/>'])
 def test_four_wheels_become_one_on_each_side(more):
     result = described(four_wheels(more))
     two = described(robot(base(), LEFT, RIGHT)).content

@@ -24,6 +24,7 @@ from foreign_urdfs import (
 )
 
 from diffbot_description import closed_form
+from diffbot_description.command_kind import CommandKind
 from diffbot_description.describe import describe
 from diffbot_description.robot_parsing import robot_from
 from diffbot_description.urdf_files import Packages
@@ -203,3 +204,82 @@ def test_a_sides_sum_is_named_after_all_its_joints():
     result, _ = described(robot(base(), *wheels))
     (entry,) = [e for e in result.corrected if "effort limit" in e]
     assert entry.startswith("joint 'front_left_joint + rear_left_joint': effort limit 1800 N m")
+
+
+# Wheels that nothing commands, and wheels that follow others.
+
+
+@pytest.mark.parametrize("camber", [1.5, 8.6, 19.0])
+def test_casters_do_not_drive_in_place_of_cambered_wheels(camber):
+    text = cambered(math.radians(camber)).partition("<ros2_control")[0] + "</robot>"
+    for casters in ("roller", "wheel"):
+        result, own = described(text.replace("roller", casters))
+        assert own.joints.first == ("left_joint", "right_joint")
+        assert own.wheels.radius == pytest.approx(0.085)
+        assert sum("(camber)" in entry for entry in result.corrected) == 1
+
+
+def test_wheels_that_are_not_understood_do_not_leave_the_driving_to_casters():
+    text = cambered(math.radians(35.0)).partition("<ros2_control")[0] + "</robot>"
+    with pytest.raises(ValueError, match=r"the joint 'left_joint' turns about \(0 0.819 0.57"):
+        described(text)
+    toed = "".join(wheel(n, y) for n, y in (("left", HALF_TRACK), ("right", -HALF_TRACK)))
+    toed = toed.replace('<axis xyz="0 0 1"/>', '<axis xyz="0.1 0 1"/>')
+    assert "0.1 0 1" in toed
+    free = [wheel(f"{n}_roller", y, -0.25, radius=0.04) for n, y in (("l", 0.12), ("r", -0.12))]
+    with pytest.raises(ValueError, match="the joint 'left_joint' turns about"):
+        described(robot(base(), toed, *free))
+
+
+def following(mimics, sign=1):
+    """Four wheels, of which the rear ones mimic others: {joint: (other, multiplier)}."""
+    wheels = [
+        wheel(f"{end}_{side}", y, x, sign=sign if end == "rear" else 1,
+              more=''.join(f'<mimic joint="{other}" multiplier="{factor}"/>'
+                           for other, factor in [mimics.get(f"{end}_{side}", ("", 0))] if other))
+        for end, x in (("front", 0.15), ("rear", -0.15))
+        for side, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
+    ]  # fmt: skip
+    return robot(base(), *wheels, commanded("front_left_joint", "front_right_joint"))
+
+
+def test_wheels_that_follow_those_before_them_drive():
+    for sign in (1, -1):
+        text = following({f"rear_{s}": (f"front_{s}_joint", sign) for s in ("left", "right")}, sign)
+        assert len(described(text)[1].joints.names) == 4
+
+
+@pytest.mark.parametrize(
+    ("mimics", "said"),
+    [
+        (("front_left_joint", -1), "mimics 'front_left_joint' with multiplier = -1, and rolls"),
+        (("front_left_joint", 2), "multiplier = 2, and rolls along with it by 1 only"),
+        (("front_right_joint", 1), "mimics 'front_right_joint', the wheel of the other side"),
+    ],
+)
+def test_wheels_that_follow_others_otherwise_are_refused(mimics, said):
+    rear_right = {"rear_right": ("front_right_joint", 1)}
+    with pytest.raises(ValueError, match=said):
+        described(following({"rear_left": mimics, **rear_right}))
+
+
+# Masses that are stand-ins, and values that a rule gives.
+
+
+def test_a_body_lighter_than_foam_is_refused_unless_it_takes_cmd_vel():
+    light = robot(base(mass=0.004), LEFT, RIGHT, CASTERS)
+    with pytest.raises(ValueError, match=r"0\.0\d+ kg in a hull of .* lighter than foam .*--mass"):
+        described(light)
+    describe(light, Packages(HERE), mass=5.0)
+    describe(light, Packages(HERE), command=CommandKind.VELOCITY)
+
+
+def test_inertias_that_a_rule_gives_are_assumed():
+    bare = shape(cylinder(RADIUS, 0.03))
+    parts = [wheel("left", HALF_TRACK), wheel("right", -HALF_TRACK, inside=bare)]
+    result, own = described(robot(base(), *parts, CASTERS))
+    names = {"wheels.mass", "wheels.inertia_spin", "wheels.inertia_yaw"}
+    assert names <= {*own.assumed}
+    assert not any("their mean" in entry for entry in result.corrected)
+    assert any("the URDF gives the right one none" in entry for entry in result.assumed)
+    assert not names & {*described(robot())[1].assumed}

@@ -270,6 +270,28 @@ def test_an_identified_resistance_against_turning_replaces_the_assumed_one(tmp_p
     assert (kept.turning, kept.assumed) == (robot.turning, robot.assumed)
 
 
+def test_identified_values_are_no_longer_assumed(tmp_path):
+    whole = (
+        "body.mass",
+        "body.center_of_mass",
+        "body.inertia",
+        "friction.viscous",
+        "friction.coulomb",
+    )
+    robot = replace(load_robot("twil"), assumed=(*whole, "wheels.mass"))
+    k5, _, k7, k8 = parameters(robot.model)
+    rest = ("body.center_of_mass.z", "body.inertia.roll", "body.inertia.pitch")
+    path, _ = write_identified_robot(robot, tmp_path, k5, k7, k8)
+    assert load_robot(path).assumed == (
+        *rest,
+        "friction.viscous",
+        "friction.coulomb",
+        "wheels.mass",
+    )
+    path, _ = write_identified_robot(robot, tmp_path, k5, k7, k8, friction=(0.1, 0.1, 0.01, 0.01))
+    assert load_robot(path).assumed == (*rest, "wheels.mass")
+
+
 def test_an_assumed_caster_gives_way_to_the_identified_centre_of_mass(tmp_path):
     """Casters at 0.08 m, and a centre of mass of 0.100 m that is found: the robot did not tip."""
     twil = load_robot("twil")

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from identify_command import identify, torque_rows, write_table
+from identify_command import TORQUE_COLUMNS, identify, torque_rows, write_table
 from made_recordings.excited_runs import usual_run
 
 from diffbot_description import load_robot
@@ -164,3 +164,37 @@ def test_rows_of_one_time_are_refused_without_a_warning_of_a_library(rows, tmp_p
         status, _ = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
     assert status == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("column", [1, 6])
+def test_a_column_without_a_number_is_named(rows, tmp_path, capsys, column):
+    """Before: "no sample of left_position, right_position, left_effort, …", all of them."""
+    rows = rows.copy()
+    rows[:, column] = np.nan
+    status, _ = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
+    said = capsys.readouterr()
+    assert status == 2
+    name = TORQUE_COLUMNS[column]
+    assert f"none of {len(rows)} cells of {name} ({name}) holds a number" in said.out + said.err
+    assert (said.out + said.err).count("holds a number") == 1
+
+
+def test_times_that_are_no_numbers_are_no_decimal_commas(rows, tmp_path, capsys):
+    rows = rows.copy()
+    rows[1000:, 0] = np.nan
+    status, summary = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
+    assert status == 1
+    (said,) = summary["recording_warnings"]
+    assert "without a time" in said and "decimal commas" not in said
+
+
+@pytest.mark.parametrize("rows_of", ["one time", "still"])
+def test_what_a_stretch_needs_is_said(rows, tmp_path, capsys, rows_of):
+    rows = rows[:500].copy()
+    if rows_of == "one time":
+        rows[:, 0] = 7.0
+    else:
+        rows[:, 1:] = 0.0
+    status, _ = identify(tmp_path, write_table(tmp_path / "log.csv", rows), *ROBOT)
+    assert status == 2
+    assert "0.5 s or more without a gap, with times that increase" in capsys.readouterr().err

@@ -7,6 +7,7 @@ sample is lost, and efforts over the gap are averaged.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +22,8 @@ RESOLVED = 2e-6
 FAST, MOST = 1.5, 3
 # Shares of what a wheel would have turned by, between which it went on turning.
 LEAST_CAUGHT_UP, MOST_CAUGHT_UP = 0.7, 1.5
+# Readings over which a wheel's turn is averaged, as it is whole counts between two.
+SPAN = 10
 # Repeated readings, and share of those of fast wheels, from which on they are named.
 NOTABLE, NOTABLE_FRACTION = 3, 0.002
 
@@ -96,22 +99,57 @@ class RepeatedReadings:
         ]
 
 
+class CountsPerReading:
+    """How many counts of their encoders wheels turn by between readings that a fit uses."""
+
+    def __init__(self) -> None:
+        self._count = math.inf  # smallest step of an angle so far, rad
+        self._powers = np.zeros(2)  # sums of squares and cubes of turns over SPAN readings
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        self._kept = np.empty((0, 2))
+
+    def add(self, angles: Array) -> None:
+        """Add the next angles [left, right], rad, shape (n, 2)."""
+        rows = np.concatenate((self._kept, angles))
+        steps = np.abs(turns(rows))
+        self._count = float(np.min(steps[steps > RESOLVED], initial=self._count))
+        parts = (len(rows) - 1) // SPAN * SPAN
+        turned = turns(rows)[:parts].reshape(-1, SPAN, 2).sum(axis=1) / SPAN
+        size = np.abs(turned)
+        self._powers += np.sum(size**2), np.sum(size**3)
+        self._kept = rows[max(parts, 0) :]
+
+    def typical(self, every: int = 1) -> float:
+        """Return counts per so many readings, of fast wheels above all; infinite: exact angles."""
+        squares, cubes = self._powers.tolist()
+        if not (squares > 0.0 and math.isfinite(self._count)):
+            return math.inf
+        return every * cubes / squares / self._count
+
+
 class TimedReadings:
     """Finds the readings behind joint samples, in the order of time and in constant memory."""
 
     def __init__(self) -> None:
         self.clock, self.repeated = SampleClock(), RepeatedReadings()
+        self.counts = CountsPerReading()
 
     def interrupt(self) -> None:
         self.clock.interrupt()
         self.repeated.interrupt()
+        self.counts.interrupt()
 
     def of(self, samples: Array) -> Array:
         """Return the next samples at times since `clock.began`, not repeated; the newest wait.
 
         `samples` (n, 5), n > 0: stamp (s), angles (rad) and torques (N m) of [left, right].
         """
-        return self.clock.timed(self.repeated.left_out(samples))
+        kept = self.repeated.left_out(samples)
+        if len(kept):
+            self.counts.add(kept[:, 1:3])
+        return self.clock.timed(kept)
 
     def warnings(self) -> tuple[str, ...]:
         return (*self.clock.warnings(), *self.repeated.warnings())

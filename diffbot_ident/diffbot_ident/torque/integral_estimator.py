@@ -95,6 +95,7 @@ class IntegralEstimator:
         self._batch = FIELDS * FIRST_BATCH
         self._newest: list[float] = []  # the last two samples of those processed
         self._readings = TimedReadings()
+        self._grouped = 1  # readings in a period of the regression
         self._regression: StagedRegression | None = None
         self._heading = Heading(self._settings.geometry)  # of the processed samples
         self._samples = 0
@@ -173,6 +174,7 @@ class IntegralEstimator:
 
     def _begin(self, period: float) -> StagedRegression:
         decimation = Decimation(max(1, nearest(MIN_PERIOD / period)))
+        self._grouped = decimation.factor
         period *= decimation.factor
         window = max(MIN_WINDOW, nearest(self._window / period))
         smoothing = min(window, max(MIN_SMOOTHING, nearest(SMOOTHING / period)))
@@ -240,6 +242,7 @@ class IntegralEstimator:
             windows=regression.learning.windows,
             significant_windows=regression.significant_windows,
             sums=regression.learning.sums,
+            counts=self._readings.counts.typical(self._grouped),
         )
         refused = regression.refused
         if judged.state is not EstimateState.INVALID and refused is not None:

@@ -63,6 +63,16 @@ NO_YAW_RATE = (
     "ways and for longer"
 )
 
+# Of wheels that turn by fewer counts, two periods in a row seldom hold one each, and the products
+# of their velocities become too small: K5 and K6 were off by half. From 0.5 on their intervals held
+# (test_coarse_readings.py).
+FEWEST_COUNTS = 0.45
+TOO_COARSE = (
+    "the wheels turn by {:.2g} counts of their encoders per sample (must be "
+    f"{FEWEST_COUNTS:g} or more): drive faster, publish joint states less often, or use finer "
+    "encoders"
+)
+
 
 def judge(
     estimate: Estimate,
@@ -72,6 +82,7 @@ def judge(
     windows: float = math.inf,
     significant_windows: float = MIN_WINDOWS,
     sums: RowSums | None = None,
+    counts: float = math.inf,
 ) -> Estimate:
     """Make K5..K8 consistent if they are known well enough, and set their states.
 
@@ -81,7 +92,10 @@ def judge(
         windows: Number of disjoint windows; below MIN_WINDOWS only a wiring error is reported.
         significant_windows: Those below which a contradiction may be friction outside the model.
         sums: Sums of the rows, which tell a lack of motion from unexplained motion.
+        counts: Counts of the encoders by which wheels turn in a control period.
     """
+    if counts < FEWEST_COUNTS:
+        estimate = _without_products(estimate, half_track)
     if problem is None and windows < MIN_WINDOWS:
         text = f"{windows:.0f} of {MIN_WINDOWS:.0f} windows of motion"
         return estimate.as_a_whole(EstimateState.UNESTIMATED, text, Advice.WAIT)
@@ -105,7 +119,20 @@ def judge(
     problem = problem or _wrong_sign(values, deviations)
     if problem is not None:
         return estimate.as_a_whole(EstimateState.INVALID, problem, Advice.TORQUE_OFF)
-    return with_states(estimate, half_track, lacks_of(sums, half_track))
+    coarse = TOO_COARSE.format(counts) if counts < FEWEST_COUNTS else NO_YAW_RATE
+    return with_states(estimate, half_track, lacks_of(sums, half_track), coarse)
+
+
+def _without_products(estimate: Estimate, half_track: float) -> Estimate:
+    """Return the estimate of a robot whose products of velocities the encoders do not tell.
+
+    The centre of mass may be anywhere within half the track of the axle.
+    """
+    values, covariance = np.array(estimate.values), np.array(estimate.covariance)
+    k7, k8 = float(values[2]), float(values[3])
+    ratio = abs(k8 / k7) if k7 != 0.0 else math.inf
+    covariance[[0, 1], [0, 1]] += half_track**2, min(ratio, 1e6) ** 2
+    return estimate.with_values(values, covariance)
 
 
 def lacks_of(sums: RowSums | None, half_track: float) -> tuple[str, str]:
@@ -177,16 +204,22 @@ def _wrong_sign(values: Array, deviations: Array) -> str | None:
 
 
 def with_states(
-    estimate: Estimate, half_track: float, lacks: tuple[str, str] = (NO_TORQUE, NO_TURNING)
+    estimate: Estimate,
+    half_track: float,
+    lacks: tuple[str, str] = (NO_TORQUE, NO_TURNING),
+    unknown: str = NO_YAW_RATE,
 ) -> Estimate:
-    """Return consistent values with states and reasons, which for K7 and K8 are `lacks`."""
+    """Return consistent values with states and reasons.
+
+    Reasons are `lacks` for K7 and K8, `unknown` for K5 and K6 if those two are known.
+    """
     values, deviations = np.array(estimate.values), np.sqrt(np.diag(estimate.covariance))
     _, _, k7, k8 = values.tolist()
     std5, _, std7, std8 = deviations.tolist()
     linear = None if std7 <= MAX_RELATIVE_STD * abs(k7) else lacks[0]
     angular = None if std8 <= MAX_RELATIVE_STD * abs(k8) else lacks[1]
     offset = _offset(float(values[0]), std5, half_track)
-    coupling = angular or linear or _offset_reason(offset, float(values[0]), std5)
+    coupling = angular or linear or _offset_reason(offset, float(values[0]), std5, unknown)
     reasons = (coupling, coupling, linear, angular)
     states = tuple(
         EstimateState.UNESTIMATED if reason else EstimateState.ESTIMATED for reason in reasons
@@ -218,13 +251,13 @@ def _offset(k5: float, std: float, half_track: float) -> _Offset:
     return _Offset.ON_AXLE if near else _Offset.UNKNOWN
 
 
-def _offset_reason(offset: _Offset, k5: float, std: float) -> str | None:
+def _offset_reason(offset: _Offset, k5: float, std: float, unknown: str) -> str | None:
     if offset is _Offset.ON_AXLE:
         return (
             f"the centre of mass is on the axle: K5 = {1e3 * k5:.1f} +- "
             f"{1e3 * NORMAL_95 * std:.1f} mm cannot be distinguished from 0"
         )
-    return NO_YAW_RATE if offset is _Offset.UNKNOWN else None
+    return unknown if offset is _Offset.UNKNOWN else None
 
 
 def _summary(reasons: tuple[str | None, ...]) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -143,7 +144,11 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
     Returns:
         The paths of the files, and why each target that needs something unknown was not written; an
         earlier file of such a target is removed.
+
+    Raises:
+        ValueError: The folder holds other files of another robot.
     """
+    _check_folder(robot.name, targets, folder)
     moved = robot.copy()
     limits = motion_limits(moved)
     looped = moved.copy()
@@ -172,9 +177,12 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
             continue
         written += [write_atomically(folder / file, made)] if isinstance(made, str) else made
         left_out += own.missing
+    asked = {"ros2_control", "nav2"} & set(targets)
+    if asked and asked <= refused.keys():
+        _removed(folder, TABLE_FILE)
     if not written:
         return [], list(refused.values())
-    if {"ros2_control", "nav2"} & set(targets) - refused.keys():
+    if asked - refused.keys():
         table = _table(looped, limits, control)
         if table is not None:
             written.append(write_atomically(folder / TABLE_FILE, table))
@@ -183,6 +191,20 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
     content = _summary(robot, targets, limits, control) | {"refused": refused}
     paths = [*dict.fromkeys(written), write_json(folder / SUMMARY_FILE, content)]
     return paths, list(refused.values())
+
+
+def _check_folder(name: str, targets: Sequence[str], folder: Path) -> None:
+    """Raise ValueError if files of another robot would stay beside those of this one."""
+    try:
+        before = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
+        other, stay = before["robot"], {*before["targets"]} - {*targets, "urdf", "sdf", "mjcf"}
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return
+    if other != name and stay:
+        raise ValueError(
+            f"--output {folder}: holds {', '.join(sorted(stay))} of robot {other!r}, and these "
+            f"results are of {name!r}; give another folder"
+        )
 
 
 def _removed(folder: Path, file: str) -> str:

@@ -220,6 +220,31 @@ def test_the_file_of_a_refused_target_does_not_stay(robot, results, capsys):
     assert not (folder / "ros2_control.yaml").exists() and (folder / "nav2.yaml").exists()
 
 
+def test_a_table_of_speeds_does_not_stay_without_its_limits(results):
+    assert exported(results, "ros2_control", "robot_localization")[0] == 0
+    file = results[0] / "mule_identified.yaml"
+    data = yaml.safe_load(file.read_text())
+    data["joints"]["signs"] = [1, -1, 1, 1]
+    file.write_text(yaml.safe_dump(data))
+    status, folder = exported(results, "ros2_control", "robot_localization")
+    assert status == 2 and (folder / "robot_localization.yaml").exists()
+    assert not (folder / "speed_table.md").exists()
+
+
+def test_files_of_two_robots_do_not_lie_side_by_side(results, capsys):
+    assert exported(results, "ros2_control", "nav2")[0] == 0
+    summary = exported(results, "nav2")[1] / "export.json"
+    content = json.loads(summary.read_text())
+    summary.write_text(json.dumps({**content, "robot": "donkey", "targets": ["nav2", "urdf"]}))
+    before = (summary.parent / "nav2.yaml").read_bytes()
+    assert exported(results, "urdf")[0] == 2
+    assert "holds nav2 of robot 'donkey', and these results are of 'mule'" in (
+        capsys.readouterr().err
+    )
+    assert (summary.parent / "nav2.yaml").read_bytes() == before
+    assert exported(results, "nav2")[0] == 0  # which replaces it
+
+
 def test_without_a_description_no_joints_are_invented(results, capsys):
     (results[0] / "mule_identified.yaml").unlink()
     status, folder = exported(results, "ros2_control")

@@ -13,6 +13,7 @@ from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.axis_segment import AxisSegment, Prediction
 from diffbot_recordings.dead_time import DeadTimeFit, fit_dead_band, fit_dead_time, refitted
 from diffbot_recordings.ramp_fit import fine, limits_of
+from diffbot_recordings.sent_commands import SentCommands
 from diffbot_recordings.velocity_analysis import AxisAnalysis, prepared, values_of
 from diffbot_recordings.verdict import AnalysisVerdict, Evidence, combined
 
@@ -32,6 +33,8 @@ WIDEST, SAMPLES = 0.6, 2.0
 # The spread of recordings widens an interval if its deviation exceeds noise's by this factor.
 WIDENED = 1.5
 SIGNIFICANT = 0.5
+# Commands are tried so much sooner, s; standard deviations of a dead time below 0.
+SOONER, EARLY_STDS = 0.1, 5.0
 
 
 def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
@@ -46,6 +49,44 @@ def checked(analysis: AxisAnalysis, period: float) -> AxisAnalysis:
         alone = math.inf if analysis.fit is None else analysis.fit.fit.time_constant_std
         verdict = _time_constant(verdict, alone, period)
     return replace(analysis, verdict=verdict)
+
+
+def not_too_early(
+    analysis: AxisAnalysis, segments: Sequence[AxisSegment], refresh: float = 0.0
+) -> AxisAnalysis:
+    """Refuse an axis that moves before it is commanded: no model begins there, and others bend."""
+    fit = analysis.fit
+    if fit is None or fit.dead_time > 0.0:
+        return analysis
+    sooner = [_sooner(segment, SOONER) for segment in prepared(segments, refresh)[0]]
+    try:
+        again = refitted(sooner, fit)
+    except ValueError:
+        return analysis
+    early = SOONER - again.dead_time
+    if not early > EARLY_STDS * again.dead_time_std:
+        return analysis
+    least = "or more " if again.dead_time == 0.0 else ""
+    return replace(
+        analysis,
+        verdict=analysis.verdict.refused(
+            f"the velocity changes {1e3 * early:.2g} ms {least}before its command (must be after "
+            "it): commands are stamped late or velocities early, as by two clocks; give both the "
+            "clock of one computer, or stamps of one"
+        ),
+    )
+
+
+def _sooner(segment: AxisSegment, seconds: float) -> AxisSegment:
+    """Return the segment as if its commands had been sent sooner."""
+    sent = segment.sent
+    if sent is None:
+        sent = SentCommands(
+            np.float64(segment.period) * np.arange(len(segment.command)), segment.command
+        )
+    sent = replace(sent, times=sent.times - seconds)
+    means = sent.means(segment.period, len(segment.velocity))
+    return replace(segment, sent=sent, command=means)
 
 
 def over_runs(

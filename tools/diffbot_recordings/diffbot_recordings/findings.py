@@ -48,7 +48,7 @@ from diffbot_ident.parameter_writer import (
     verification_section,
 )
 from diffbot_ident.verification import MAX_ERROR_FRACTION, Verification
-from diffbot_recordings.axis_checks import checked, over_runs
+from diffbot_recordings.axis_checks import checked, not_too_early, over_runs
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.dead_band_analysis import NAME as DEAD_BAND
 from diffbot_recordings.effort_scale import EffortScale, in_newton_metres
@@ -372,6 +372,7 @@ def analyse_axes(
         if segments and all(axis in segment.channels for segment in segments):
             pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
             analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
+            analysis = not_too_early(analysis, pieces, refresh)
             runs: dict[str, list[AxisSegment]] = {}
             for segment, piece in zip(segments, pieces, strict=True):
                 if segment.run is not None:

@@ -244,7 +244,11 @@ def _torque(recording: Recording, options: Options, reader: SegmentReader) -> Fi
     if wrong is not None:
         raise RecordingError(f"{', '.join(s.name for s in recording.sources)}: {wrong}")
     if result is None:
-        nothing = "no stretch of the recording can be used: nothing was identified"
+        nothing = (
+            f"no stretch of the recording can be used: one needs {TORQUE_SEGMENTS.shortest:g} s or "
+            "more without a gap, with times that increase and wheels that turn; see the ignored "
+            "parts above"
+        )
         raise RecordingError(segmenter.two_clocks or nothing)
     if result.question is not None:
         names = ", ".join(source.name for source in recording.sources)
@@ -311,6 +315,7 @@ def _velocity(recording: Recording, options: Options, reader: SegmentReader) -> 
     from diffbot_recordings.effective_track import beside_commands, effective_tracks
     from diffbot_recordings.findings import analyse_axes, velocity_findings
     from diffbot_recordings.scrubbing_drive import scrubbing_turns
+    from diffbot_recordings.velocity_sources import wrong_source
     from diffbot_recordings.verdict import AnalysisOutcome
 
     settings = SegmentSettings(period=options.period, hold=options.hold, still=STILL)
@@ -323,6 +328,8 @@ def _velocity(recording: Recording, options: Options, reader: SegmentReader) -> 
             "motion or more without a gap, with commands that are not older than --hold "
             f"({settings.hold:g} s); see the ignored parts above"
         )
+    if (wrong := wrong_source(segments)) is not None:
+        raise RecordingError(f"{', '.join(source.name for source in recording.sources)}: {wrong}")
     chosen = evenly_chosen(segments, options.keep)
     seen, kept = (sum(segment.duration for segment in some) for some in (segments, chosen))
     rests = f"{kept:.1f} s of motion in {len(chosen)} stretches"

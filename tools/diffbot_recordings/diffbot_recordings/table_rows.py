@@ -24,7 +24,7 @@ import numpy as np
 
 from diffbot_description.limits import COLUMNS, COMMENTS, LINE, UNREADABLE
 from diffbot_recordings.bag_topics import Sides
-from diffbot_recordings.samples import Mask, RecordingError
+from diffbot_recordings.samples import WHEELS, Mask, RecordingError
 from diffbot_recordings.table_columns import KNOWN, TIME, Column, bare, columns_of
 
 # First bytes that show the format, and most lines before the header.
@@ -389,7 +389,7 @@ class TableRows:
     def __init__(
         self, name: str, text: TableText, columns: Mapping[str, Column], rows: RowFilter
     ) -> None:
-        self.done = self.read = self.filtered = 0
+        self.done = self.read = self.filtered = self._ragged = 0
         self.left_out: Counter[str] = Counter()
         self._name, self._text, self._columns, self._filter = name, text, columns, rows
         self._channels = tuple(channel for channel in columns if channel != TIME)
@@ -407,6 +407,7 @@ class TableRows:
             self.done = self._text.done
             # The last row of a truncated file may be incomplete.
             if cells is None or len(cells) != width:
+                self._ragged += bool(cells)
                 self._leave_out(cells is None or bool(cells))
                 continue
             if tested and not self._filter.holds({k: cells[i] for k, i in tested.items()}):
@@ -462,6 +463,12 @@ class TableRows:
                     f"{name}: {texts} cells of {column} are not numbers, such as "
                     f"{self._example[channel]!r}"
                 )
+            empty = self.read and not self._whole + self._numbers[channel]
+            if empty and not texts and channel not in WHEELS:  # wheels need no velocities
+                yield (
+                    f"{name}: none of {self.read} cells of {column} ({channel}) holds a number; "
+                    f"choose another with --columns {channel}=COLUMN"
+                )
         if self.left_out.total():
             yield self._left_out_warning()
         if self.filtered:
@@ -471,7 +478,7 @@ class TableRows:
         cells, bad = len(self._text.header), self.left_out[NO_TIME]
         causes = ", ".join(f"{n} {cause.format(cells)}" for cause, n in self.left_out.items() if n)
         hint = ""
-        if bad > self.read:
+        if self._ragged > max(self.read, bad // 2):
             hint = (
                 f"; its header has {cells} cells: decimal commas in a table that commas separate? "
                 "Save it with semicolons"
