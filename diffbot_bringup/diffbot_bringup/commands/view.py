@@ -115,7 +115,8 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     for path in options.paths:
         if not os.path.exists(path):  # nor does a name that is too long
             raise UsageError(f"{path}: there is no such folder; give results of runs")
-    from diffbot_description.files import RECORDING, dated_folder
+    from diffbot_description.files import RECORDING
+    from diffbot_description.run_folder import output_folder
     from diffbot_description.terminal_text import complain
     from diffbot_report.compare_page import compare_page, read_run
     from diffbot_report.page import write_page
@@ -133,11 +134,12 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     if len(runs) > 1 or not page.exists():
         command = spoken("view", *argv)
         try:
-            folder = options.output or dated_folder("view")
-            folder.mkdir(parents=True, exist_ok=True)
-            page = write_page(compare_page(runs, command), folder / _REPORT)
+            with output_folder(options.output, "view") as folder:
+                page = write_page(compare_page(runs, command), folder / _REPORT)
         except (OSError, ModuleNotFoundError) as error:
             raise UsageError(f"--output {options.output or 'results'}: {error}") from error
+        except ValueError as error:
+            raise UsageError(str(error)) from error
     print(page)
     if options.open:
         webbrowser.open(page.resolve().as_uri())

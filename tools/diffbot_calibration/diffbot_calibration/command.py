@@ -27,7 +27,7 @@ from diffbot_calibration.results import next_step, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import output_folder
+from diffbot_description.run_folder import output_folder
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 from diffbot_recordings.options import check_wheels
@@ -158,7 +158,6 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
         calibration, _ = calibrate_umbmark(squares, geometry, subject)
     else:
         calibration = _recorded(result, robot, geometry, console)
-    folder = output_folder(result.output, "calibrate")
     about = {
         "name": "calibrate",
         "robot": result.robot,
@@ -166,16 +165,18 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
         "outcome": "completed",
         "wall_time": time.monotonic() - began,
     }
-    written = write_results(calibration, folder, robot=robot, about=about, pictures=result.pictures)
-    paths = [*written.paths]
-    if result.pictures:
-        from diffbot_calibration.calibration_page import write_calibration_page  # slow to import
+    pictures = result.pictures
+    with output_folder(result.output, "calibrate") as folder:
+        written = write_results(calibration, folder, robot=robot, about=about, pictures=pictures)
+        paths = [*written.paths]
+        if pictures:
+            from diffbot_calibration.calibration_page import write_calibration_page  # slow
 
-        command = spoken("calibrate", *words)
-        try:
-            paths.append(write_calibration_page(calibration, folder, command))
-        except ModuleNotFoundError as error:
-            _say(console, f"report.html not written: {error}; install {error.name}")
+            command = spoken("calibrate", *words)
+            try:
+                paths.append(write_calibration_page(calibration, folder, command))
+            except ModuleNotFoundError as error:
+                _say(console, f"report.html not written: {error}; install {error.name}")
     show(console, calibration)
     if written.refusal is not None:
         _say(console, written.refusal)

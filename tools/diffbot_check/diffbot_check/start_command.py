@@ -17,8 +17,8 @@ from diffbot_check.rehearsal_faults import RehearsalFault
 from diffbot_check.start_guide import StartGuide, StartStep, StepOutcome
 from diffbot_check.start_run import DONE, LEFT, Rehearsal, do_step
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import make_writable
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import make_writable
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.standard_streams import keep_streams
 from diffbot_description.terminal_text import complain, printable

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from diffbot_description.files import output_folder
-from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.options import Options, parse, robot_of
 from diffbot_recordings.recording_analysis import SegmentReader, analyse_recording
@@ -58,23 +57,12 @@ class _Identify:
     def run(self) -> int:
         check_files(self._options.files)
         robot_of(self._options)
-        directory, made = self._folder()
-        try:
+        with output_folder(self._options.output, "identify") as directory:
             result = analyse_recording(self._options, self._reader)
-        except BaseException:
-            if made:
-                directory.rmdir()
-            raise
-        self._save_and_show(directory, result)
+            self._save_and_show(directory, result)
         if self._reader.interrupted:
             return INTERRUPTED
         return STATUS[result.usable.value]
-
-    def _folder(self) -> tuple[Path, bool]:
-        """Make the folder of the results, writable; return it, and whether it is new."""
-        directory = self._options.output
-        made = directory is None or not expanded(directory).exists()
-        return output_folder(directory, "identify"), made
 
     def _save_and_show(self, directory: Path, findings: Findings) -> None:
         """Show and save: Ctrl-C never leaves an incomplete file, and skips only the pictures."""
