@@ -68,7 +68,9 @@ class PolledNode(Node):
         """Yield the serialized messages received, oldest first."""
         handle, kind = subscription.handle, subscription.msg_type
         with handle:
-            while (taken := handle.take_message(kind, True)) is not None:
+            for _ in range(DEPTH):  # of a publisher that fills the queue meanwhile, the rest later
+                if (taken := handle.take_message(kind, True)) is None:
+                    return
                 yield taken[0]
 
 
