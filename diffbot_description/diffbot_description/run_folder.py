@@ -9,6 +9,7 @@ it ends. Nodes started by hand share a folder while one of them runs. Imports no
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import secrets
@@ -41,6 +42,8 @@ class FolderTaken(ValueError):
 
 def make_writable(folder: Path) -> None:
     """Create a folder, and try whether files can be written there; else OSError."""
+    if str(folder).startswith("~"):  # what `expanded` leaves of an unknown user
+        raise FileNotFoundError(errno.ENOENT, f"there is no user {folder.parts[0][1:]}")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass

@@ -150,3 +150,11 @@ def test_a_file_of_a_run_is_not_replaced_and_one_beside_it_is_new(tmp_path):
     with pytest.raises(FolderTaken, match=r"made.yaml: is a file of the run \(identify\)"):
         check_replaceable(tmp_path / "made.yaml")
     check_replaceable(tmp_path / "other.yaml")
+
+
+def test_the_home_of_nobody_is_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = r"written there \(there is no user nosuch\)"
+    with pytest.raises(ValueError, match=said), output_folder("~nosuch/x", "identify"):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -28,7 +28,7 @@ from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_description.files import SUMMARY, write_json
 from diffbot_description.named_paths import expanded
-from diffbot_description.run_folder import FolderTaken, claim, launch_name
+from diffbot_description.run_folder import FolderTaken, claim, launch_name, make_writable
 from diffbot_description.standard_streams import keep_streams
 from diffbot_node.same_names import same_names
 
@@ -103,7 +103,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
     given = str(resolver.scope.configurations["results"])
     folder = expanded(given)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_writable(folder)
         claim(folder, launch, name)
         leftovers.sweep_results(folder)
     except FolderTaken as error:
