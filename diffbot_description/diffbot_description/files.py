@@ -58,7 +58,8 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
         if callable(content):
             content(partial)
         else:
-            partial.write_text(content, encoding="utf-8")
+            # Names of files need not be UTF-8.
+            partial.write_text(content, encoding="utf-8", errors="backslashreplace")
         os.replace(partial, path)
     except OSError as error:
         raise OSError(

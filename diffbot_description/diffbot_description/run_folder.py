@@ -111,7 +111,7 @@ def output_folder(
 
 def check_replaceable(path: Path, option: str = "--output ") -> None:
     """Raise FolderTaken if a file that is to be written is one of a run's results."""
-    if not path.exists():
+    if not os.path.exists(path):  # nor does a name that is too long
         return
     try:
         owner = _owner(file := os.open(path.parent / CLAIM, os.O_RDONLY))

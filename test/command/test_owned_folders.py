@@ -51,3 +51,13 @@ def test_what_belongs_to_a_run_is_refused_and_stays(command, owned, tmp_path, ca
         said = capfd.readouterr().err
     assert status == 2 and "of the run (launch other) of 20" in said
     assert {path: path.read_bytes() for path in owned.iterdir()} == before
+
+
+def test_the_page_of_a_folder_whose_name_acts_on_the_terminal_is_named_with_escapes(
+    owned, tmp_path, capfd
+):
+    output = tmp_path / "a\x1b[2Jb\nc"
+    assert BY_NAME["view"].run([str(owned), str(owned), "--output", str(output)]) == 0
+    said = capfd.readouterr().out
+    assert r"a\x1b[2Jb\nc" in said and "\x1b" not in said
+    assert (output / "report.html").exists()

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import threading
 import webbrowser
 from collections.abc import Sequence
@@ -117,7 +116,7 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
             raise UsageError(f"{path}: there is no such folder; give results of runs")
     from diffbot_description.files import RECORDING
     from diffbot_description.run_folder import output_folder
-    from diffbot_description.terminal_text import complain
+    from diffbot_description.terminal_text import complain, printable
     from diffbot_report.compare_page import compare_page, read_run
     from diffbot_report.page import write_page
 
@@ -128,7 +127,7 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     if not any(run.summary or run.charts for run in runs):
         for recording in (run.path / RECORDING for run in runs):
             if recording.is_dir():
-                print(f"there is a recording: {spoken('view', str(recording))}", file=sys.stderr)
+                complain("there is a recording", spoken("view", str(recording)))
         return 2
     page = runs[0].path / _REPORT
     if len(runs) > 1 or not page.exists():
@@ -140,7 +139,7 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
             raise UsageError(f"--output {options.output or 'results'}: {error}") from error
         except ValueError as error:
             raise UsageError(str(error)) from error
-    print(page)
+    print(printable(page))
     if options.open:
         webbrowser.open(page.resolve().as_uri())
     return 0

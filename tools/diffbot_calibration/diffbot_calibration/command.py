@@ -23,7 +23,7 @@ from diffbot_calibration.calibration import (
     CalibrationOutcome,
     calibrate,
 )
-from diffbot_calibration.results import next_step, write_results
+from diffbot_calibration.results import draw_pictures, next_step, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_parser import CommandParser
@@ -35,7 +35,9 @@ from diffbot_recordings.recorded_readings import TABLE_CHANNELS, ReadingOptions,
 from diffbot_recordings.sensor_readings import Subject
 from diffbot_recordings.sensor_turns import CalibrationError
 from diffbot_recordings.table_columns import parse_columns
+from diffbot_report.page import REPORT
 from diffbot_report.progress import Progress
+from diffbot_report.summary import note_unwritten, noted
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
@@ -163,27 +165,36 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
         "robot": result.robot,
         "files": [str(path) for path in result.files],
         "outcome": "completed",
+        "missing_files": [f"{each}: not written" for each in (REPORT, "pictures")]
+        if result.pictures
+        else [],
         "wall_time": time.monotonic() - began,
     }
-    pictures = result.pictures
+    unwritten: list[str] = []
     with output_folder(result.output, "calibrate") as folder:
-        written = write_results(calibration, folder, robot=robot, about=about, pictures=pictures)
+        written = write_results(calibration, folder, robot=robot, about=about, pictures=False)
         paths = [*written.paths]
-        if pictures:
+        if result.pictures:
             from diffbot_calibration.calibration_page import write_calibration_page  # slow
 
             command = spoken("calibrate", *words)
+            with noted(unwritten):
+                paths += draw_pictures(calibration, folder)
             try:
-                paths.append(write_calibration_page(calibration, folder, command))
+                with noted(unwritten):
+                    paths.append(write_calibration_page(calibration, folder, command))
             except ModuleNotFoundError as error:
                 _say(console, f"report.html not written: {error}; install {error.name}")
+        note_unwritten(folder, unwritten)
     show(console, calibration)
     if written.refusal is not None:
         _say(console, written.refusal)
     for path in paths:
         _say(console, str(path))
     _say(console, f"Next: {next_step(calibration, paths)}")
-    return status(calibration)
+    for each in unwritten:
+        complain("calibrate", each)
+    return USAGE if unwritten else status(calibration)
 
 
 def status(calibration: Calibration) -> int:
