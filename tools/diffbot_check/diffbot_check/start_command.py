@@ -219,7 +219,12 @@ class TerminalGuide:
     def _run(self, words: list[str]) -> int:
         self._console.file.flush()
         command = [sys.executable, "-m", "diffbot_bringup.cli", *words]
-        process = subprocess.Popen(command, env=dict(os.environ))
+        # It takes Ctrl-C once it can end without a traceback, see diffbot_bringup/cli.py.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        try:
+            process = subprocess.Popen(command, env=dict(os.environ))
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         interrupted = False
         while process.poll() is None:
             try:
