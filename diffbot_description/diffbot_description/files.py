@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
@@ -36,6 +37,13 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
+def make_folder(folder: Path) -> None:
+    """Create a folder, if it is not there; OSError, also for one in the home of nobody."""
+    if str(folder).startswith("~"):  # what `expanded` leaves of an unknown user
+        raise FileNotFoundError(errno.ENOENT, f"there is no user {folder.parts[0][1:]}")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     """Write a file under a temporary name and rename it when it is complete; return the path.
 
@@ -54,7 +62,7 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if callable(content):
             content(partial)
         else:

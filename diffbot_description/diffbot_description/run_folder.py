@@ -9,7 +9,6 @@ it ends. Nodes started by hand share a folder while one of them runs. Imports no
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
@@ -20,7 +19,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
-from diffbot_description.files import SUMMARY
+from diffbot_description.files import SUMMARY, make_folder
 from diffbot_description.named_paths import expanded
 
 try:
@@ -42,9 +41,7 @@ class FolderTaken(ValueError):
 
 def make_writable(folder: Path) -> None:
     """Create a folder, and try whether files can be written there; else OSError."""
-    if str(folder).startswith("~"):  # what `expanded` leaves of an unknown user
-        raise FileNotFoundError(errno.ENOENT, f"there is no user {folder.parts[0][1:]}")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     with tempfile.TemporaryFile(dir=folder):
         pass
 

@@ -3,6 +3,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -157,4 +158,6 @@ def test_the_home_of_nobody_is_no_folder(tmp_path, monkeypatch):
     said = r"written there \(there is no user nosuch\)"
     with pytest.raises(ValueError, match=said), output_folder("~nosuch/x", "identify"):
         pass
+    with pytest.raises(OSError, match="there is no user nosuch"):
+        files.write_atomically(Path("~nosuch/x.yaml"), "")
     assert list(tmp_path.iterdir()) == []
