@@ -29,6 +29,7 @@ class Arena:
         length: Size along x, m, > 0.
         width: Size along y, m, > 0.
         margin: Distance kept free on each side for errors of odometry and model, m, >= 0.
+        border: Distance that the whole robot keeps to each side besides, m, >= 0.
 
     Raises:
         ValueError: A length is not finite or outside its range.
@@ -37,17 +38,20 @@ class Arena:
     length: float
     width: float
     margin: float = 0.1
+    border: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("length", "width"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
                 raise ValueError(f"arena {name} = {value} m: must be finite and > 0; measure it")
-        if not (math.isfinite(self.margin) and self.margin >= 0.0):
-            raise ValueError(f"arena margin = {self.margin} m: must be finite and >= 0; try 0.1")
+        for name in ("margin", "border"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ValueError(f"arena {name} = {value} m: must be finite and >= 0; try 0.1")
 
     @classmethod
-    def parse(cls, text: str) -> Arena | None:
+    def parse(cls, text: str, border: float = 0.0) -> Arena | None:
         """Read "length x width" in m, such as "3x3" or "4,2.5"; None for "" and "none"."""
         if text.strip() in ("", "none"):
             return None
@@ -58,7 +62,12 @@ class Arena:
             raise ValueError(
                 f"arena = {text!r}: must be length x width in m, such as 3x3; measure the floor"
             ) from None
-        return cls(length, width)
+        return cls(length, width, border=border)
+
+    @property
+    def allowed(self) -> tuple[float, float]:
+        """Length and width of the rectangle within the border, m."""
+        return self.length - 2.0 * self.border, self.width - 2.0 * self.border
 
     def room(self, reach: float) -> tuple[float, float]:
         """Return the largest |x| and |y|, m, of the axle's midpoint, for a robot of this reach, m.
@@ -68,15 +77,16 @@ class Arena:
         """
         taken = reach + self.margin
         least = 2.0 * (taken + MIN_ROOM)
-        for name in ("length", "width"):
-            value = getattr(self, name)
+        for name, value in zip(("length", "width"), self.allowed, strict=True):
             if value < least:
                 raise ValueError(
-                    f"arena {name} = {value:g} m: must be >= {least:.2f} m for this robot, which "
-                    f"reaches {reach:.2f} m from its axle's middle and keeps a margin of "
-                    f"{self.margin:g} m; clear a larger floor"
+                    f"arena {name} = {getattr(self, name):g} m: must be >= "
+                    f"{least + 2.0 * self.border:.2f} m for this robot, which reaches {reach:.2f} "
+                    f"m from its axle's middle and keeps a margin of {self.margin + self.border:g} "
+                    "m; clear a larger floor"
                 )
-        return 0.5 * self.length - taken, 0.5 * self.width - taken
+        length, width = self.allowed
+        return 0.5 * length - taken, 0.5 * width - taken
 
 
 def silhouette(robot: Robot) -> Array:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 from diffbot_description.terminal_text import printable_lines
 
@@ -22,6 +23,11 @@ class CommandParser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=allow_abbrev,
         )
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        if action.type is Path and not arg_string.strip():
+            raise argparse.ArgumentError(action, "the path is empty")
+        return super()._get_value(action, arg_string)
 
     def error(self, message: str) -> NoReturn:
         super().error(printable_lines(message))

@@ -13,6 +13,7 @@ from diffbot_description.command_kind import CommandKind
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.described_robot import Described, described_from, write_robot_file
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import check_replaceable
 from diffbot_description.show_parameters import format_rows, parameter_rows
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable, printable_lines
@@ -90,6 +91,7 @@ def _checked_output(path: Path, output: Path | None) -> Path | None:
         return None
     if output.suffix not in (".yaml", ".yml"):
         raise ValueError(f"--output {output} must end in .yaml. Rename it.")
+    check_replaceable(expanded(output))
     return expanded(output)
 
 

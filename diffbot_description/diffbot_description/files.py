@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import math
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from difflib import get_close_matches
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +23,6 @@ RECORDING = "recording"
 """Folder in a run's results with the rosbag2 recording that `record:=mcap` makes."""
 SUMMARY = "summary.json"
 """File in a run's results with all of its results."""
-CLAIM = ".run"
-"""File in a folder of results that tells whose they are."""
 DYNAMIC_FILE, VELOCITY_FILE = "dynamic_parameters.yaml", "velocity_parameters.yaml"
 VOLTAGE_FILE, CALIBRATION_FILE = "voltage_parameters.yaml", "calibration.yaml"
 """Files of identified parameters, which controllers and exports read."""
@@ -41,46 +37,11 @@ def closest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     return next(iter(get_close_matches(word, list(known), 1, cutoff)), None)
 
 
-def make_writable(folder: Path) -> None:
-    """Create a folder, and try whether files can be written there; else OSError."""
+def make_folder(folder: Path) -> None:
+    """Create a folder, if it is not there; OSError, also for one in the home of nobody."""
+    if str(folder).startswith("~"):  # what `expanded` leaves of an unknown user
+        raise FileNotFoundError(errno.ENOENT, f"there is no user {folder.parts[0][1:]}")
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(dir=folder):
-        pass
-
-
-def dated_folder(kind: str, root: Path = Path("results")) -> Path:
-    """Create a new folder of results, `root`/<date>-`kind` or <date>-<number>-`kind`."""
-    root.mkdir(parents=True, exist_ok=True)
-    date = f"{datetime.now():%Y%m%d-%H%M%S}"
-    for number in count(1):
-        folder = root / (f"{date}-{kind}" if number == 1 else f"{date}-{number}-{kind}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise AssertionError("count ends")
-
-
-def output_folder(given: Path | None, kind: str) -> Path:
-    """Return the folder of a command's results, writable; without a given one a new dated one.
-
-    ValueError: Nothing can be written there, or it belongs to a run, whose results would be lost.
-    """
-    try:
-        folder = dated_folder(kind) if given is None else expanded(given)
-        make_writable(folder)
-    except OSError as error:
-        raise ValueError(
-            f"{given or 'results'}: results cannot be written there ({error.strerror}); "
-            "choose another folder with --output DIR"
-        ) from None
-    if (folder / CLAIM).exists():
-        raise ValueError(
-            f"{given}: holds the results of a run, which would be replaced; "
-            "choose another folder with --output DIR"
-        )
-    return folder
 
 
 def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
@@ -101,11 +62,12 @@ def write_atomically(path: Path, content: str | Callable[[Path], Any]) -> Path:
     """
     partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if callable(content):
             content(partial)
         else:
-            partial.write_text(content, encoding="utf-8")
+            # Names of files need not be UTF-8.
+            partial.write_text(content, encoding="utf-8", errors="backslashreplace")
         os.replace(partial, path)
     except OSError as error:
         raise OSError(

@@ -205,6 +205,8 @@ class Identification:
         self._check_step = SampleCheck()
         self._stamp: float | None = None
         self._period = 0.0
+        self._used = self._refused = 0  # samples
+        self._refusal = ""  # why the last one was refused
         self.phase = Phase.WAITING
         self.problem: str | None = None
         self.verified: Verification | None = None
@@ -252,13 +254,16 @@ class Identification:
         self._count(sample.stamp)
         try:
             self._learn(sample)
-        except ValueError:
+        except ValueError as error:
+            self._refused += 1
+            self._refusal = str(error)
             self._driven.interrupt()
             self._held_out.motion.interrupt()
             self._advance(None)
             if self.ended:
                 return 0.0, 0.0
             raise
+        self._used += 1
         self._advance(self.velocity)
         if self.ended:
             return 0.0, 0.0
@@ -373,6 +378,8 @@ class Identification:
         """Brake with the known dynamics; without any, end the run with zero torque."""
         if self.estimate.state is EstimateState.INVALID:
             self.stop(self.estimate.explanation)
+        elif self.estimate.state is EstimateState.UNESTIMATED and self._refused > self._used:
+            self.stop(f"nothing was estimated, as joint states were refused: {self._refusal}")
         elif (values := known_values(self.estimate, self._nominal)) is None:
             self.phase = Phase.DONE
         else:

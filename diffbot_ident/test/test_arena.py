@@ -58,3 +58,11 @@ def test_bad_sizes_are_named(sizes, field):
 def test_too_small_an_arena_says_what_would_do():
     with pytest.raises(ValueError, match=r"width = 1 m: must be >= 1.26 m"):
         Arena(3.0, 1.0).room(reach(TWIL))
+
+
+def test_the_arena_that_a_person_named_is_refused_as_they_wrote_it():
+    arena = Arena.parse("1.2x1.2", border=0.3)
+    with pytest.raises(ValueError, match=r"length = 1.2 m: must be >= 1.86 m .* margin of 0.4 m"):
+        arena.room(reach(TWIL))
+    # A border of 0.3 m leaves the room of a square that is 0.6 m smaller.
+    assert Arena.parse("3x2", border=0.3).room(0.3) == Arena(2.4, 1.4).room(0.3)

@@ -5,6 +5,7 @@ Hypothesis draws courses, wires, troubles and a seed; each plan becomes hundreds
 benchmarks/message_sequences.py sends many more through the same checks.
 """
 
+import contextlib
 import math
 from collections import Counter
 from dataclasses import replace
@@ -16,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_safety_filter import PERIOD, TWIL
 
+from arc_odometry import JointSample
 from diffbot_description.arena import Arena
 from diffbot_ident.estimate import EstimateState
 from diffbot_ident.estimators import make_estimator
@@ -222,3 +224,15 @@ def test_a_pause_is_no_gap_of_the_samples_and_takes_no_time_of_the_run():
             course.follow_up()
     assert course.elapsed == pytest.approx(200 * PERIOD, abs=2.1 * PERIOD)
     assert not any("step" in warning for warning in course.estimate.warnings)
+
+
+def test_a_driver_that_is_too_slow_fails_the_run_and_is_named():
+    """Before, a run in which every sample was refused ended as if it had been completed."""
+    course = make_course("prbs", False, 2.0, 1.0, seed=1)
+    for number in range(30):
+        angle = 0.01 * number
+        sample = JointSample(0.2 * number, (angle, angle), (0.05, 0.05), (0.0, 0.0))
+        with contextlib.suppress(ValueError):
+            assert course.update(sample) == (0.0, 0.0) or number == 0
+    assert course.phase is Phase.STOPPED
+    assert "nothing was estimated, as joint states were refused: time step" in course.problem

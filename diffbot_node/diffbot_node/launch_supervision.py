@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diffbot_description.run_folder import launch_name
 from diffbot_description.standard_streams import have_lost_reader
-from diffbot_node.run_folder import launch_name
 
 if TYPE_CHECKING:
     from rclpy.node import Node

@@ -20,11 +20,9 @@ from types import FrameType
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
-from rclpy.logging import get_logger
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 
-from diffbot_description.terminal_text import printable
 from diffbot_node.intra_process import IntraProcess, Node
 from diffbot_node.launch_supervision import (
     FAILED_HERE,
@@ -37,6 +35,7 @@ from diffbot_node.launch_supervision import (
     tell_why,
 )
 from diffbot_node.parameters import check_names
+from diffbot_node.printable_log import PrintableLogger
 
 
 class _TimerNotification(ctypes.Structure):
@@ -265,15 +264,14 @@ class _Process:
                 for node in [node for node in self._nodes if node.exit_code is not None]:
                     self._close(node)
                 if failures := PEERS.failures():
-                    log = get_logger("diffbot")
+                    log = PrintableLogger("diffbot")
                     log.error(f"failed: {', '.join(failures)}; this process ends, too")
                     self._status = 1
                 elif self._nodes and (self._signals or STARTER.launch_has_gone()):
                     self._status = self._after_signal() if self._signals else self._interrupted
         except Exception as error:
             why = f"{type(error).__name__}: {error}"
-            get_logger("diffbot").fatal(why)
-            tell_why(why)
+            _refuse(why)
             self._fail(why)
 
     def _turn(self, executor: Executor) -> None:
@@ -318,7 +316,7 @@ class _Process:
 
 
 def _refuse(why: str) -> None:
-    get_logger("diffbot").fatal(printable(why))
+    PrintableLogger("diffbot").fatal(why)
     tell_why(why)
 
 

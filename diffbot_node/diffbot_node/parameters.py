@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.node import Node
 
-from diffbot_description.files import closest, make_writable, read_yaml
+from diffbot_description.files import closest, read_yaml
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import FolderTaken, claim, launch_name, make_writable
 from diffbot_node.parameter_fields import Value, table
-from diffbot_node.run_folder import FolderTaken, claim, launch_name
 
 P = TypeVar("P")
 # Prefixes of the parameters that ROS itself declares in every node.

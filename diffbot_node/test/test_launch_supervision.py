@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("rclpy")
 
+from diffbot_description.run_folder import LAUNCH
 from diffbot_node import launch_supervision
 from diffbot_node.launch_supervision import VARIABLE, last_words, reported_failures, tell_why
-from diffbot_node.run_folder import LAUNCH
 
 
 @pytest.fixture(autouse=True)

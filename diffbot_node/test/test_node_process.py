@@ -87,9 +87,28 @@ def test_a_signal_while_a_wrong_argument_is_reported_leaves_the_report_whole(mon
     def create():
         raise ValueError("duration = 0: must be > 0")
 
-    monkeypatch.setattr(node_process, "get_logger", lambda name: Logger())
+    monkeypatch.setattr(node_process, "PrintableLogger", lambda name: Logger())
     assert run_node(create, args=[]) == 1
     assert said == ["duration = 0: must be > 0"]
+
+
+def test_an_error_of_a_callback_cannot_act_on_the_terminal(capfd):
+    class Failing(Node):
+        exit_code = None
+
+        def __init__(self):
+            super().__init__("failing")
+            self.create_timer(0.01, self.fail)
+
+        def fail(self):
+            raise RuntimeError("of a name\x1b[2J")
+
+        def close(self):
+            pass
+
+    assert run_node(Failing, args=[]) == 1
+    errors = capfd.readouterr().err
+    assert r"of a name\x1b[2J" in errors and "\x1b[2J" not in errors
 
 
 def test_a_program_that_does_not_start_is_reported_in_a_sentence(capfd, tmp_path, monkeypatch):

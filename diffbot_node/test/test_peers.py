@@ -10,9 +10,9 @@ import time
 
 import pytest
 
+from diffbot_description.run_folder import LAUNCH
 from diffbot_node import launch_supervision as peers
 from diffbot_node.launch_supervision import KEPT, PREFIX, VARIABLE, Peers
-from diffbot_node.run_folder import LAUNCH
 
 # A node by the executables' way: what it does is in its first argument.
 NODE = """

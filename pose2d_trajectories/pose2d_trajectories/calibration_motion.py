@@ -97,6 +97,7 @@ def calibration_route(half: float, time: float, limits: TrajectoryLimits) -> Cha
 def calibration(
     *,
     side: float = 2.0,
+    border: float = 0.0,
     time: float = 60.0,
     speed: float = SPEED,
     acceleration: float = ACCELERATION,
@@ -113,11 +114,17 @@ def calibration(
 
     Args:
         side: Side of the square in which the midpoint of the axle stays, m, > 0.
+        border: Distance that it keeps to the border of the square, m, >= 0.
         time: Maximum duration, s; at least that of the smallest two crossings.
         speed: Maximum speed, m/s, > 0; `acceleration`: m/s^2, > 0.
         turn_rate: Maximum yaw rate, rad/s, > 0; `turn_acceleration`: rad/s^2, > 0.
     """
-    half = 0.5 * positive("side", side, "m")
+    half = 0.5 * (positive("side", side, "m") - 2.0 * border)
+    if not (border >= 0.0 and half > 0.0):
+        raise ValueError(
+            f"side = {side} m: must be > {2.0 * border:g} m, as {border:g} m (border) are kept "
+            "free on each side; clear a larger floor"
+        )
     within = limits.within(speed, acceleration, turn_rate, turn_acceleration)
     return calibration_route(half, positive("time", time, "s"), within)
 

@@ -271,6 +271,7 @@ OPTIONS = {
     "period": "time of a lap of an 8, s, > 0; longer if limits demand it",
     "radius": "radius of the circle, m, > 0",
     "side": "side of the square, m, > 0",
+    "border": "distance that the midpoint of the axle keeps to the border of the square, m, >= 0",
     "sense": "sense in which the squares of umbmark are driven: ccw (left turns) or cw",
     "time": "time that calibration takes, s, > 0; more if two small crossings need it",
     "length": "length of the line, m, > 0",

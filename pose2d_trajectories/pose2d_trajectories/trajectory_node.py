@@ -126,6 +126,7 @@ class TrajectoryParameters(SpeedParameters):
     period: float = _option("period", -1.0)
     radius: float = _option("radius", -1.0)
     side: float = _option("side", -1.0)
+    border: float = _option("border", -1.0)
     length: float = _option("length", -1.0)
     points: tuple[float, ...] = _option("points", ())
     corners: str = _option("corners", "")

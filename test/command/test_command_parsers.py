@@ -51,3 +51,8 @@ def test_there_is_no_other_parser():
         if re.search(r"= (argparse\.)?ArgumentParser\(", file.read_text())
     ]
     assert other == []
+
+
+def test_an_empty_path_as_of_an_unset_variable_is_refused(capfd):
+    assert cli.main(["export", "a", "--to", "nav2", "--output", ""]) == 2
+    assert "argument --output: the path is empty" in capfd.readouterr().err

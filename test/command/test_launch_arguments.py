@@ -115,7 +115,6 @@ def test_each_argument_takes_its_default_and_refuses_by_its_name_what_cannot_be(
             "duration:=-5",
             "argument 'duration' is '-5', below 0 (longest robot time of the ",
         ),
-        ("calibrate", "arena:=0.5", "argument 'arena' is '0.5', not above 1.0 as motion:=cal"),
         ("calibrate", "arena:=-0.5", "argument 'arena' is '-0.5', below 0 (side of the free "),
         (
             "ident",

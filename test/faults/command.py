@@ -7,12 +7,13 @@ import argparse
 import shlex
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
 
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import dated_folder
+from diffbot_description.run_folder import output_folder
 from diffbot_report.progress import Progress
 from diffbot_sim.engines import ENGINES
 from diffbot_sim.gazebo.installation import MISSING, find_installation
@@ -54,14 +55,13 @@ def main(argv: list[str]) -> int:
     if "gazebo" in engines and find_installation() is None:
         print(f"diffbot faults: --engine gazebo: {MISSING}", file=sys.stderr)
         return 2
-    try:
-        options.output = options.output or dated_folder("faults")
-        options.output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        where = options.output or "results"
-        print(f"diffbot faults: --output {where}: {error.strerror}", file=sys.stderr)
-        return 2
-    return _run(runs, options.output, console, shlex.join(["./diffbot", "faults", *argv]))
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(output_folder(options.output, "faults"))
+        except ValueError as error:
+            print(f"diffbot faults: {error}", file=sys.stderr)
+            return 2
+        return _run(runs, folder, console, shlex.join(["./diffbot", "faults", *argv]))
 
 
 def _parser() -> argparse.ArgumentParser:

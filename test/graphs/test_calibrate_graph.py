@@ -60,3 +60,4 @@ def test_a_robot_that_publishes_odometry_alone_is_calibrated_and_recorded(domain
         assert result[name]["lower"] < 1.01 and result[name]["upper"] > 0.99, name
         assert result[name]["upper"] - result[name]["lower"] < 0.03, name
     assert list((results / "recording").glob("*.mcap"))
+    assert "leave_with_reference" not in output

@@ -288,11 +288,11 @@ def test_two_recordings_are_two_drives(drive, recorded, tmp_path) -> None:
 
 def test_squares_are_typed_in(tmp_path, capsys) -> None:
     words = "--umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 --ccw -0.08,0.08 -0.06,0.07"
-    arguments = [*words.split(), "--output", str(tmp_path)]
-    assert main(arguments) == 3
+    assert main([*words.split(), "--output", str(tmp_path / "without")]) == 3
+    arguments = [*words.split(), "--output", str(tmp_path / "out")]
     straight = ["--straight", "4,4.06", "4,4.061"]
     assert main([*arguments, *straight]) == 0
-    result = yaml.safe_load((tmp_path / "calibration.yaml").read_text())
+    result = yaml.safe_load((tmp_path / "out" / "calibration.yaml").read_text())
     assert result["source"] == "tape"
     # The example of the help is one that a robot could have driven.
     assert "explain the ends poorly" not in capsys.readouterr().out
@@ -411,11 +411,3 @@ def test_a_second_publisher_is_named_and_not_an_encoder_that_was_reset(drive, tm
                 bag.joint_state("/joint_states", sample, effort=False)
     with pytest.raises(RecordingError, match="a second node publishes these joints"):
         read_readings([tmp_path / "bag"], ReadingOptions(), TWIL)
-
-
-def test_the_results_of_a_run_are_not_replaced(tmp_path, capsys) -> None:
-    (tmp_path / ".run").touch()
-    words = "--umbmark --robot twil --side 4 --cw 0.25,0.23 0.26,0.22 --ccw -0.08,0.08 -0.06,0.07"
-    assert main([*words.split(), "--output", str(tmp_path)]) == 2
-    assert "holds the results of a run" in capsys.readouterr().err
-    assert not (tmp_path / "summary.json").exists()

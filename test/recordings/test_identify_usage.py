@@ -36,16 +36,6 @@ def test_results_that_cannot_be_written_are_refused_before_the_work(table, capsy
     assert "--output" in refused(capsys, table, "--output", table / "below")
 
 
-def test_the_results_of_a_run_are_not_replaced(table, tmp_path, capsys):
-    output = tmp_path / "out"
-    output.mkdir()
-    (output / ".run").touch()
-    (output / "summary.json").write_text('{"name": "drive"}')
-    assert main([str(table), "--robot", "twil", "--output", str(output)]) == 2
-    assert (output / "summary.json").read_text() == '{"name": "drive"}'
-    assert "out: holds the results of a run" in capsys.readouterr().err
-
-
 def test_a_robot_that_nobody_knows_is_refused_also_where_it_is_only_a_name(table, tmp_path, capsys):
     text = refused(capsys, table, "--robot", "nobody", "--output", tmp_path / "out")
     assert "nobody" in text and "twil" in text

@@ -119,7 +119,7 @@ def test_a_run_that_fails_says_so(tmp_path):
         (["ident", "arena:=small"], "small"),
         (["ident", "amplitude:=1e6"], "amplitude = 1000000.0 N m: must be <="),
         (["ident", "until:=K9 1%"], "K9"),
-        (["ident", "results:=/dev/null/x"], "results = '/dev/null/x'"),
+        (["ident", "results:=/dev/null/x"], "results:=/dev/null/x: results cannot be written"),
         (["drive", "trajectory:=spiral"], "must be one of figure_eight"),
         (["drive", "start:=1,2"], "start = '1,2': must be 3 numbers"),
         (["drive", "parameters:=nowhere.yaml"], "nowhere.yaml"),
@@ -211,7 +211,7 @@ def test_no_run_is_overwritten(tmp_path, capsys):
     assert simulate.main(words) == 0
     before = (tmp_path / "one" / "summary.json").read_bytes()
     assert simulate.main([*words, "seed:=2"]) == 2
-    assert "it holds the results of another run; give another folder" in capsys.readouterr().err
+    assert "holds the results of the run (simulate drive) of 20" in capsys.readouterr().err
     assert (tmp_path / "one" / "summary.json").read_bytes() == before
 
 

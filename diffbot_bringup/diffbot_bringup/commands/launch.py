@@ -26,9 +26,10 @@ from diffbot_bringup.xml_launch.document import (
 from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
 from diffbot_bringup.xml_launch.substitutions import installed_share
+from diffbot_description.files import SUMMARY, write_json
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import FolderTaken, claim, launch_name, make_writable
 from diffbot_description.standard_streams import keep_streams
-from diffbot_node.run_folder import SUMMARY, FolderTaken, claim, launch_name
 from diffbot_node.same_names import same_names
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -102,7 +103,7 @@ def _claimed(resolver: Resolver, name: str) -> Path | None:
     given = str(resolver.scope.configurations["results"])
     folder = expanded(given)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_writable(folder)
         claim(folder, launch, name)
         leftovers.sweep_results(folder)
     except FolderTaken as error:
@@ -120,8 +121,6 @@ def _tell_of_missing_summary(folder: Path, name: str, status: int, failed: list[
     if path.exists():
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    from diffbot_description.files import write_json  # imported late: NumPy loads slowly
-
     how = "the launch failed"
     if status > 128:
         how = f"the launch was stopped by {signal.Signals(status - 128).name}"

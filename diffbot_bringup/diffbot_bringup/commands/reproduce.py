@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import signal
-import sys
 import time
 from collections import Counter
 from dataclasses import asdict
@@ -14,8 +13,10 @@ from pathlib import Path
 from rich.console import Console
 
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import SUMMARY, dated_folder, strict, write_json
+from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.run_folder import output_folder
 from diffbot_description.spoken_commands import spoken
+from diffbot_description.terminal_text import complain
 from diffbot_papers.page import (
     PAPERS,
     PaperSection,
@@ -43,18 +44,16 @@ def main(argv: list[str]) -> int:
     papers = list(dict.fromkeys(options.papers or PAPERS))
     outcome = "completed"
     try:
-        options.output = options.output or dated_folder("reproduce")
-        options.output.mkdir(parents=True, exist_ok=True)
-        try:
-            with Progress("reproduce", len(papers), console) as progress:
-                for paper in papers:
-                    sections.append(_compute(paper, progress, console))
-        except KeyboardInterrupt:
-            outcome = "stopped"
-        _write(sections, options, spoken("reproduce", *argv), outcome, console)
-    except OSError as error:
-        where = options.output or "results"
-        print(f"diffbot reproduce: --output {where}: {error.strerror}", file=sys.stderr)
+        with output_folder(options.output, "reproduce") as folder:
+            try:
+                with Progress("reproduce", len(papers), console) as progress:
+                    for paper in papers:
+                        sections.append(_compute(paper, progress, console))
+            except KeyboardInterrupt:
+                outcome = "stopped"
+            _write(sections, options, folder, spoken("reproduce", *argv), outcome, console)
+    except (ValueError, OSError) as error:
+        complain("diffbot reproduce", error)
         return 2
     for line in missed_lines(sections):
         console.print(line, soft_wrap=True)
@@ -106,11 +105,11 @@ def _compute(paper: str, progress: Progress, console: Console) -> PaperSection:
 def _write(
     sections: list[PaperSection],
     options: argparse.Namespace,
+    folder: Path,
     command: str,
     outcome: str,
     console: Console,
 ) -> None:
-    folder: Path = options.output
     rows = [
         {"paper": section.title, "table": table.title}
         | asdict(row)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import sys
 import threading
 import webbrowser
 from collections.abc import Sequence
@@ -115,8 +114,9 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     for path in options.paths:
         if not os.path.exists(path):  # nor does a name that is too long
             raise UsageError(f"{path}: there is no such folder; give results of runs")
-    from diffbot_description.files import RECORDING, dated_folder
-    from diffbot_description.terminal_text import complain
+    from diffbot_description.files import RECORDING
+    from diffbot_description.run_folder import output_folder
+    from diffbot_description.terminal_text import complain, printable
     from diffbot_report.compare_page import compare_page, read_run
     from diffbot_report.page import write_page
 
@@ -127,18 +127,19 @@ def _results(options: argparse.Namespace, argv: Sequence[str]) -> int:
     if not any(run.summary or run.charts for run in runs):
         for recording in (run.path / RECORDING for run in runs):
             if recording.is_dir():
-                print(f"there is a recording: {spoken('view', str(recording))}", file=sys.stderr)
+                complain("there is a recording", spoken("view", str(recording)))
         return 2
     page = runs[0].path / _REPORT
     if len(runs) > 1 or not page.exists():
         command = spoken("view", *argv)
         try:
-            folder = options.output or dated_folder("view")
-            folder.mkdir(parents=True, exist_ok=True)
-            page = write_page(compare_page(runs, command), folder / _REPORT)
+            with output_folder(options.output, "view") as folder:
+                page = write_page(compare_page(runs, command), folder / _REPORT)
         except (OSError, ModuleNotFoundError) as error:
             raise UsageError(f"--output {options.output or 'results'}: {error}") from error
-    print(page)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    print(printable(page))
     if options.open:
         webbrowser.open(page.resolve().as_uri())
     return 0

@@ -134,8 +134,7 @@ class Arguments:
             if default is None or value == default:
                 continue
             form = form_of(argument.name, default, share, bool(argument.choices))
-            complaint = form and form(value) or _too_small(argument.name, {**defaults, **given})
-            if complaint:
+            if form is not None and (complaint := form(value)):
                 about = f" ({argument.description})" if argument.description else ""
                 raise UsageError(f"argument {argument.name!r} is {value!r}, {complaint}{about}")
 
@@ -311,13 +310,6 @@ def _number(text: str) -> str | None:
 
 def _not_negative(form: Form, text: str) -> str | None:
     return form(text) or ("below 0" if float(text) < 0 else None)
-
-
-def _too_small(name: str, values: Mapping[str, str]) -> str | None:
-    """What is wrong with the square of `launch calibrate`, within which its motion stays."""
-    if name != "arena" or values.get("motion") != "calibration" or float(values[name]) > 1.0:
-        return None
-    return "not above 1.0 as motion:=calibration needs; clear a larger floor"
 
 
 def _row(count: int, text: str) -> str | None:

@@ -24,7 +24,7 @@ from diffbot_bringup.xml_launch.ros_launch import (
     is_launched,
 )
 from diffbot_bringup.xml_launch.substitutions import installed_share
-from diffbot_node.run_folder import LAUNCH, new_launch_name
+from diffbot_description.run_folder import LAUNCH, new_launch_name
 from launch import Action, LaunchContext
 
 

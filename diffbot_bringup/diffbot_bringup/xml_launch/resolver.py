@@ -45,7 +45,7 @@ from diffbot_bringup.xml_launch.substitutions import (
     perform,
     split,
 )
-from diffbot_node.run_folder import LAUNCH, new_launch_name
+from diffbot_description.run_folder import LAUNCH, new_launch_name
 
 Command = list["str | ParameterText"]
 

@@ -45,6 +45,9 @@ class VelocityCourseSettings:
         "room to keep the whole robot in, length x width in m, such as 3x3; it starts in the "
         "middle, heading along the length; empty: 3x3",
     )
+    border: float = parameter(
+        0.0, "distance that the whole robot keeps to the sides of the arena besides, m", minimum=0.0
+    )
     linear_velocity: float = parameter(
         0.0, "largest |v| commanded, m/s; 0: limits.linear_velocity of the robot", minimum=0.0
     )
@@ -88,7 +91,7 @@ class VelocityCourse:
         self._measures_stop, self._use_poses = measures_stop, use_poses
         self._inform, self._warn = inform, warn
         self.limits = robot.speed_limits(settings.linear_velocity, settings.angular_velocity)
-        self.arena = Arena.parse(settings.arena) or DEFAULT_ARENA
+        self.arena = Arena.parse(settings.arena, settings.border) or DEFAULT_ARENA
         self.newest = math.nan
         self.phase, self.problem = Phase.WAITING, ""
         self.pose, self.velocity = Pose(0.0, 0.0, 0.0), REST
@@ -203,10 +206,8 @@ class VelocityCourse:
 
     def _outside(self) -> str:
         """Return that the robot has left its arena; empty if it has not."""
-        for name, at, size in (
-            ("length", self.pose.x, self.arena.length),
-            ("width", self.pose.y, self.arena.width),
-        ):
+        length, width = self.arena.allowed
+        for name, at, size in (("length", self.pose.x, length), ("width", self.pose.y, width)):
             if abs(at) > 0.5 * size:
                 return (
                     f"the robot is {abs(at):.2f} m from its start and has left the arena's {name}: "

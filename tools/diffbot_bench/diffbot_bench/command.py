@@ -17,6 +17,7 @@ from diffbot_bench.scoring import TaskAnswer
 from diffbot_bench.tasks import ROWS, BenchTask, Record, make_seeded, write_records
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import output_folder
 from diffbot_description.suite_version import suite_version
 from diffbot_description.terminal_text import complain, printable
 from diffbot_report.page import Table
@@ -24,9 +25,9 @@ from diffbot_report.page import Table
 USAGE = 2
 _EPILOG = """examples:
   {prog} --output board                                  # all peers, public seed
-  {prog} --estimator diffbot FILE.py:estimate --output board
-  {prog} --records records --output board                # for other programs
-  {prog} --answers theirs.json --output board"""
+  {prog} --estimator diffbot FILE.py:estimate --output mine
+  {prog} --records records                               # for other programs
+  {prog} --answers theirs.json --output theirs"""
 
 
 def _parser(prog: str) -> CommandParser:
@@ -63,66 +64,71 @@ def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
     try:
         if (options.output is None) == (options.records is None):
             raise ValueError("give --output DIR, or --records DIR")
+        if options.control and options.output is None:
+            raise ValueError("--control: give --output DIR")
         for name, value in (("robots", options.robots), ("workers", options.workers)):
             if not 1 <= value <= 1000:
                 raise ValueError(f"--{name} {value}: must be from 1 to 1000")
         for seed in options.seed:
             if not 0 <= seed < 2**31:
                 raise ValueError(f"--seed {seed}: must be from 0 to {2**31 - 1}")
-        if options.peers:
-            sys.path.append(options.peers)  # last: NumPy and SciPy come from the environment
-        references = options.estimator or ([] if options.answers else list(ENTRANTS))
-        entrants = {_name(each): entrant(each) for each in references}
-        read = dict(read_answers(expanded(path)) for path in options.answers)
-        seeds = list(dict.fromkeys(options.seed))
-        words = (
-            f"Seed {', '.join(map(str, seeds))}, {options.robots} robots of each kind "
-            f"{'' if options.control else 'of data '}and seed, diffbot-suite {suite_version()}, "
-            f"{datetime.now(timezone.utc):%Y-%m-%d}."
-        )
-        if options.control:
-            return _control(options, seeds, words)
-        tasks = make_seeded(
-            list(dict.fromkeys(options.tasks)), options.robots, seeds, workers=options.workers
-        )
-        if options.records is not None:
-            for path in write_records(tasks, expanded(options.records)):
-                print(printable(path))
-            return 0
-        answers = {
-            _name(each): _answers(each, tasks, options.workers)
-            for each in references
-            if _installed(each, tasks)
-        }
-        board = Board(tasks, {**answers, **read}, words)
-        if not any(board.answers.values()):
-            raise ValueError("no estimator knows these tasks")
-        folder = expanded(options.output)
-        paths = write_board(board, folder)
-        for name, each in answers.items():
-            paths.append(write_answers(folder / f"answers_{name}.json", name, each))
+        option = "--output " if options.records is None else "--records "
+        with output_folder(options.output or options.records, "bench", option) as folder:
+            _run(options, folder)
     except (ValueError, OSError) as error:
         complain(prog, error)
         return USAGE
-    del entrants
+    return 0
+
+
+def _run(options: Namespace, folder: Path) -> None:
+    if options.peers:
+        sys.path.append(options.peers)  # last: NumPy and SciPy come from the environment
+    references = options.estimator or ([] if options.answers else list(ENTRANTS))
+    for each in references:
+        entrant(each)  # refused before the work
+    read = dict(read_answers(expanded(path)) for path in options.answers)
+    seeds = list(dict.fromkeys(options.seed))
+    words = (
+        f"Seed {', '.join(map(str, seeds))}, {options.robots} robots of each kind "
+        f"{'' if options.control else 'of data '}and seed, diffbot-suite {suite_version()}, "
+        f"{datetime.now(timezone.utc):%Y-%m-%d}."
+    )
+    if options.control:
+        _control(options, seeds, words, folder)
+        return
+    tasks = make_seeded(
+        list(dict.fromkeys(options.tasks)), options.robots, seeds, workers=options.workers
+    )
+    if options.records is not None:
+        for path in write_records(tasks, folder):
+            print(printable(path))
+        return
+    answers = {
+        _name(each): _answers(each, tasks, options.workers)
+        for each in references
+        if _installed(each, tasks)
+    }
+    board = Board(tasks, {**answers, **read}, words)
+    if not any(board.answers.values()):
+        raise ValueError("no estimator knows these tasks")
+    paths = write_board(board, folder)
+    for name, each in answers.items():
+        paths.append(write_answers(folder / f"answers_{name}.json", name, each))
     _show(board)
     for path in paths:
         print(printable(path))
-    return 0
 
 
-def _control(options: Namespace, seeds: Sequence[int], words: str) -> int:
+def _control(options: Namespace, seeds: Sequence[int], words: str, folder: Path) -> None:
     # Imported late: it needs MuJoCo.
     from diffbot_bench.control.board import drive_all, write_control
 
-    if options.output is None:
-        raise ValueError("--control: give --output DIR")
     board = drive_all(options.robots, seeds, options.workers, words)
     for table in board.tables():
         _print(table)
-    for path in write_control(board, expanded(options.output)):
+    for path in write_control(board, folder):
         print(printable(path))
-    return 0
 
 
 def _name(reference: str) -> str:

@@ -23,11 +23,11 @@ from diffbot_calibration.calibration import (
     CalibrationOutcome,
     calibrate,
 )
-from diffbot_calibration.results import next_step, write_results
+from diffbot_calibration.results import draw_pictures, next_step, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import output_folder
+from diffbot_description.run_folder import output_folder
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.terminal_text import complain, printable
 from diffbot_recordings.options import check_wheels
@@ -35,7 +35,9 @@ from diffbot_recordings.recorded_readings import TABLE_CHANNELS, ReadingOptions,
 from diffbot_recordings.sensor_readings import Subject
 from diffbot_recordings.sensor_turns import CalibrationError
 from diffbot_recordings.table_columns import parse_columns
+from diffbot_report.page import REPORT
 from diffbot_report.progress import Progress
+from diffbot_report.summary import note_unwritten, noted
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
@@ -158,31 +160,41 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
         calibration, _ = calibrate_umbmark(squares, geometry, subject)
     else:
         calibration = _recorded(result, robot, geometry, console)
-    folder = output_folder(result.output, "calibrate")
     about = {
         "name": "calibrate",
         "robot": result.robot,
         "files": [str(path) for path in result.files],
         "outcome": "completed",
+        "missing_files": [f"{each}: not written" for each in (REPORT, "pictures")]
+        if result.pictures
+        else [],
         "wall_time": time.monotonic() - began,
     }
-    written = write_results(calibration, folder, robot=robot, about=about, pictures=result.pictures)
-    paths = [*written.paths]
-    if result.pictures:
-        from diffbot_calibration.calibration_page import write_calibration_page  # slow to import
+    unwritten: list[str] = []
+    with output_folder(result.output, "calibrate") as folder:
+        written = write_results(calibration, folder, robot=robot, about=about, pictures=False)
+        paths = [*written.paths]
+        if result.pictures:
+            from diffbot_calibration.calibration_page import write_calibration_page  # slow
 
-        command = spoken("calibrate", *words)
-        try:
-            paths.append(write_calibration_page(calibration, folder, command))
-        except ModuleNotFoundError as error:
-            _say(console, f"report.html not written: {error}; install {error.name}")
+            command = spoken("calibrate", *words)
+            with noted(unwritten):
+                paths += draw_pictures(calibration, folder)
+            try:
+                with noted(unwritten):
+                    paths.append(write_calibration_page(calibration, folder, command))
+            except ModuleNotFoundError as error:
+                _say(console, f"report.html not written: {error}; install {error.name}")
+        note_unwritten(folder, unwritten)
     show(console, calibration)
     if written.refusal is not None:
         _say(console, written.refusal)
     for path in paths:
         _say(console, str(path))
     _say(console, f"Next: {next_step(calibration, paths)}")
-    return status(calibration)
+    for each in unwritten:
+        complain("calibrate", each)
+    return USAGE if unwritten else status(calibration)
 
 
 def status(calibration: Calibration) -> int:

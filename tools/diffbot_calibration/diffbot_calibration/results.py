@@ -84,14 +84,21 @@ def write_results(
         }
         paths.append(write_json(folder / SUMMARY, content))
     if pictures:
-        from diffbot_report.figure_style import group_figure  # Matplotlib takes long to load
-
-        reason = calibration.reason
-        result = reason if len(reason) <= MOST else f"{reason[: MOST - 1].rstrip()}…"
-        for group in (sizes_group(calibration), *evidence_groups(calibration)):
-            figure = group_figure(group, result)
-            paths.append(write_atomically(folder / f"{group.picture}.png", figure.savefig))
+        paths += draw_pictures(calibration, folder)
     return Export(tuple(paths), refusal)
+
+
+def draw_pictures(calibration: Calibration, folder: Path) -> list[Path]:
+    """Write the pictures; return their paths."""
+    from diffbot_report.figure_style import group_figure  # Matplotlib takes long to load
+
+    reason = calibration.reason
+    result = reason if len(reason) <= MOST else f"{reason[: MOST - 1].rstrip()}…"
+    groups = (sizes_group(calibration), *evidence_groups(calibration))
+    return [
+        write_atomically(folder / f"{group.picture}.png", group_figure(group, result).savefig)
+        for group in groups
+    ]
 
 
 def next_step(calibration: Calibration, paths: Sequence[Path]) -> str:

@@ -20,6 +20,7 @@ from diffbot_description.command_kind import CommandKind
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import closest, write_json
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import check_replaceable
 from diffbot_description.standard_streams import keep_streams
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.samples import RecordingError
@@ -113,6 +114,8 @@ def _check(options: argparse.Namespace, join: Callable[[], None]) -> int:
     from diffbot_check.check_screen import WIDTH, plain, show
     from diffbot_check.judging import judge
 
+    if options.output is not None:
+        check_replaceable(options.output)
     robot = None if options.robot is None else load_robot(options.robot)
     topics = TopicNames.of(options.namespace, **{name: getattr(options, name) for name in TOPICS})
     if options.recording is None:

@@ -60,7 +60,8 @@ class MovingGuard:
             self._process.kill()
             self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
-            stream.close()
+            with contextlib.suppress(BrokenPipeError):  # of a guard that was killed
+                stream.close()
 
     def _has_spoken(self) -> bool:
         assert self._process.stdout is not None

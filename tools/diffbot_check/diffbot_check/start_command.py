@@ -17,8 +17,8 @@ from diffbot_check.rehearsal_faults import RehearsalFault
 from diffbot_check.start_guide import StartGuide, StartStep, StepOutcome
 from diffbot_check.start_run import DONE, LEFT, Rehearsal, do_step
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import make_writable
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import make_writable
 from diffbot_description.spoken_commands import spoken
 from diffbot_description.standard_streams import keep_streams
 from diffbot_description.terminal_text import complain, printable
@@ -219,7 +219,12 @@ class TerminalGuide:
     def _run(self, words: list[str]) -> int:
         self._console.file.flush()
         command = [sys.executable, "-m", "diffbot_bringup.cli", *words]
-        process = subprocess.Popen(command, env=dict(os.environ))
+        # It takes Ctrl-C once it can end without a traceback, see diffbot_bringup/cli.py.
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+        try:
+            process = subprocess.Popen(command, env=dict(os.environ))
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGINT,))
         interrupted = False
         while process.poll() is None:
             try:

@@ -13,7 +13,7 @@ from typing import Any
 from diffbot_description import write_atomically
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import closest, write_json
-from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import complain, printable
 from diffbot_export.curvature_limits import LENGTH, bend_table, table_text
 from diffbot_export.description_files import (
@@ -101,8 +101,9 @@ def main(argv: Sequence[str] | None = None, prog: str = "export") -> int:
     try:
         targets = _checked_targets(options.to)
         settings = Settings(options.loop_rate, options.margin, options.voltage)
-        robot = known_robot(read_results(options.results), options.robot, settings)
-        written, refused = export(robot, targets, expanded(options.output))
+        with output_folder(options.output, "export", adds=True) as folder:
+            robot = known_robot(read_results(options.results), options.robot, settings)
+            written, refused = export(robot, targets, folder)
     except (ValueError, OSError) as error:
         complain(prog, error)
         return USAGE

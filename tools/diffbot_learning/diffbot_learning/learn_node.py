@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import shutil
 import threading
@@ -26,6 +25,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from diffbot_description import load_robot
 from diffbot_description.files import write_json
+from diffbot_description.run_folder import locked
 from diffbot_learning.changes import RobotChange
 from diffbot_learning.learned_robot import FALSE_ALARMS, DamagedState, LearnedRobot, summary
 from diffbot_learning.proposals import proposals, write_proposals
@@ -34,7 +34,6 @@ from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.run_folder import locked
 from diffbot_recordings.bag_topics import frames_of
 from diffbot_recordings.recorded_readings import LASER, POSE_TYPES
 from diffbot_recordings.recording_writer import Received, RecordingWriter
@@ -311,7 +310,7 @@ def _read(folder: Path, robot: str, tf: tuple[str, str] | None) -> Stretch:
 def _lock(folder: Path) -> int:
     """Return a lock that no other node holds until this process ends."""
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-    if not locked(lock, fcntl.LOCK_EX):
+    if not locked(lock, alone=True):
         os.close(lock)
         raise ValueError(
             f"parameter 'results' = '{folder}': another node learns there; give another folder"

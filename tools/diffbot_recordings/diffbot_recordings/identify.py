@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from diffbot_description.files import output_folder
-from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import complain
 from diffbot_recordings.options import Options, parse, robot_of
 from diffbot_recordings.recording_analysis import SegmentReader, analyse_recording
 from diffbot_recordings.samples import check_files
 from diffbot_recordings.verdict import show
+from diffbot_report.page import REPORT
 from diffbot_report.progress import Progress
+from diffbot_report.summary import note_unwritten, noted
 
 if TYPE_CHECKING:
     from diffbot_recordings.findings import Findings
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
     if not console.is_terminal:
         console = Console(width=WIDTH)
     try:
-        return _Identify(options, words, console).run()
+        return _Identify(options, words, console).run(program)
     except KeyboardInterrupt:
         console.print("interrupted: nothing was identified yet, nothing was written")
         return INTERRUPTED
@@ -55,29 +56,24 @@ class _Identify:
         self._reader = SegmentReader(options.files, console)
         self._began = time.monotonic()
 
-    def run(self) -> int:
+    def run(self, program: str) -> int:
         check_files(self._options.files)
         robot_of(self._options)
-        directory, made = self._folder()
-        try:
+        with output_folder(self._options.output, "identify") as directory:
             result = analyse_recording(self._options, self._reader)
-        except BaseException:
-            if made:
-                directory.rmdir()
-            raise
-        self._save_and_show(directory, result)
+            unwritten = self._save_and_show(directory, result)
         if self._reader.interrupted:
             return INTERRUPTED
-        return STATUS[result.usable.value]
+        for each in unwritten:
+            complain(program, each)
+        return USAGE if unwritten else STATUS[result.usable.value]
 
-    def _folder(self) -> tuple[Path, bool]:
-        """Make the folder of the results, writable; return it, and whether it is new."""
-        directory = self._options.output
-        made = directory is None or not expanded(directory).exists()
-        return output_folder(directory, "identify"), made
+    def _save_and_show(self, directory: Path, findings: Findings) -> list[str]:
+        """Show and save; return what could not be written, as summary.json says.
 
-    def _save_and_show(self, directory: Path, findings: Findings) -> None:
-        """Show and save: Ctrl-C never leaves an incomplete file, and skips only the pictures."""
+        Ctrl-C never leaves an incomplete file, and skips only the pictures.
+        """
+        unwritten: list[str] = []
 
         def on_signal(_number: int, _frame: FrameType | None) -> None:
             self._reader.interrupted = True
@@ -91,19 +87,29 @@ class _Identify:
                 self._reader.say(written.refusal)
             for path in written.paths:
                 self._reader.say(str(path))
-            self._page(directory, findings)
+            with noted(unwritten):
+                self._page(directory, findings)
         finally:
             signal.signal(signal.SIGINT, before)
-        if not self._options.pictures or self._reader.interrupted:
+        self._draw(directory, findings, unwritten)
+        note_unwritten(directory, unwritten)
+        return unwritten
+
+    def _draw(self, directory: Path, findings: Findings, unwritten: list[str]) -> None:
+        if not self._options.pictures:
             return
         try:
-            with Progress("identify", None, self._console) as progress:
-                progress.show("drawing")
-                paths = findings.draw(directory)
-            for path in paths:
-                self._reader.say(str(path))
+            if self._reader.interrupted:
+                raise KeyboardInterrupt
+            with noted(unwritten):
+                with Progress("identify", None, self._console) as progress:
+                    progress.show("drawing")
+                    paths = findings.draw(directory)
+                for path in paths:
+                    self._reader.say(str(path))
         except KeyboardInterrupt:
             self._reader.interrupted = True
+            unwritten.append("pictures not written: interrupted")
             self._reader.say("interrupted: the numbers are saved, pictures are missing")
 
     def _page(self, directory: Path, findings: Findings) -> None:
@@ -116,6 +122,10 @@ class _Identify:
         except ModuleNotFoundError as error:
             self._reader.say(f"report.html not written: {error}; install {error.name}")
 
+    def _planned(self) -> list[str]:
+        page = [REPORT] if self._options.page else []
+        return [*page, "pictures"] if self._options.pictures else page
+
     def _about(self) -> dict[str, object]:
         options = self._options
         wheels = {"radius": options.wheel_radius, "track": options.track}
@@ -125,6 +135,7 @@ class _Identify:
             "robot": options.robot,
             **({"wheels": given} if given else {}),
             "files": [str(path) for path in options.files],
+            "missing_files": [f"{name}: not written" for name in self._planned()],
             "outcome": "stopped" if self._reader.interrupted else "completed",
             "wall_time": time.monotonic() - self._began,
             **({"recording_warnings": self._reader.warnings} if self._reader.warnings else {}),

@@ -19,12 +19,12 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import launch_name
 from diffbot_node import Node, declare, parameter, results_folder
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
-from diffbot_node.run_folder import launch_name
 from diffbot_node.topic_nodes import beyond_discovery
 from diffbot_recordings.recording_writer import STORAGES, Received, RecordingWriter
 

@@ -3,19 +3,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console, RenderableType
 
-from diffbot_description.files import SUMMARY, read_yaml, strict, write_json
+from diffbot_description.files import (
+    SUMMARY,
+    parse_json,
+    read_text,
+    read_yaml,
+    strict,
+    write_json,
+)
 from diffbot_description.named_paths import expanded
 from diffbot_description.spoken_commands import spoken
 from diffbot_report.display import say
@@ -306,6 +314,22 @@ class ReportWriter:
             return ""
         say(self.console, str(path))
         return f"Next: open {path} in a browser. {page.advice}"
+
+
+@contextlib.contextmanager
+def noted(unwritten: list[str]) -> Iterator[None]:
+    """Go on after an OSError, such as that of a full disk, and add it to what was not written."""
+    try:
+        yield
+    except OSError as error:
+        unwritten.append(str(error))
+
+
+def note_unwritten(folder: Path, unwritten: Sequence[str]) -> None:
+    """Put what was not written into the summary of a command; a full disk leaves what is there."""
+    content = {**parse_json(read_text(folder / SUMMARY)), "missing_files": list(unwritten)}
+    with contextlib.suppress(OSError):
+        write_json(folder / SUMMARY, content)
 
 
 def texts_to_copy(run: RunDescription, folder: Path) -> dict[str, str]:

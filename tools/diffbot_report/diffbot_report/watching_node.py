@@ -15,7 +15,7 @@ from rclpy.qos import QoSProfile
 from rich.console import RenderableType
 
 from diffbot_description import load_robot
-from diffbot_description.files import dated_folder
+from diffbot_description.run_folder import dated_folder
 from diffbot_node import COUNTED, Node, RobotParameters, declare, parameter, results_folder
 from diffbot_node.launch_supervision import failures_are_reported, reported_failures
 from diffbot_node.robot_messages import create_wall_timer

@@ -22,6 +22,7 @@ from rich.console import Console
 from diffbot_description import load_robot
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import write_json
+from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import printable
 from diffbot_ident.interpretation.fleet_prior import FleetPrior, write_prior
 from diffbot_study.cause_advice import advice_on
@@ -64,7 +65,12 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot fleet") -> i
     """Add recordings to the table; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
     options = _parser(program).parse_args(words)
-    return status_of(lambda: _run(options, Console(highlight=False, markup=False), words), program)
+
+    def work() -> int:
+        with output_folder(options.output, "fleet", adds=True) as options.output:
+            return _run(options, Console(highlight=False, markup=False), words)
+
+    return status_of(work, program)
 
 
 def _parser(program: str) -> argparse.ArgumentParser:

@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import RenderableType
 
 from arc_odometry.number_range import Array
 from diffbot_description import Robot
-from diffbot_description.files import CLAIM, SUMMARY, dated_folder, make_writable
 from diffbot_description.named_paths import expanded
+from diffbot_description.run_folder import output_folder
 from diffbot_recordings.samples import write_table
 from diffbot_report.display import RunProgress, make_console, make_display, say
 from diffbot_report.drawing import Drawing
@@ -62,7 +61,9 @@ class RunReport:
             robot_file=str(file.resolve()) if file.is_file() else arguments.robot,
             command="simulate",
         )
-        self.folder = _writable(arguments.results, name)
+        self._owned = ExitStack()
+        folder = output_folder(arguments.results, f"simulate {name}", "results:=")
+        self.folder = self._owned.enter_context(folder)
         self.console = make_console()
         self._drawing = Drawing(figures)
         self._display = make_display(self.console)
@@ -101,29 +102,6 @@ class RunReport:
         wall = time.monotonic() - self._begin
         writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self._shown)
         deadline = time.monotonic() + DRAWING_TIME
-        written = writer.write(findings, ending, findings.duration / wall, deadline)
+        with self._owned:
+            written = writer.write(findings, ending, findings.duration / wall, deadline)
         return EXIT[ending.outcome] if written else 1
-
-
-def _writable(results: str, name: str) -> Path:
-    """Return the folder of a new run."""
-    folder = expanded(results) if results else Path("results")
-    try:
-        folder = folder if results else dated_folder(name)
-        make_writable(folder)
-        if (folder / SUMMARY).exists():
-            raise FileExistsError
-        with open(folder / CLAIM, "x", encoding="utf-8") as claim:  # as the nodes of a launch do
-            since = datetime.now().isoformat(" ", "seconds")
-            json.dump({"launch": "", "run": f"simulate {name}", "since": since}, claim)
-    except FileExistsError:
-        raise ValueError(
-            f"results = {str(folder)!r}: it holds the results of another run; give another "
-            "folder, or remove that one; without results:= each run makes its own"
-        ) from None
-    except OSError as error:
-        raise ValueError(
-            f"results = {results or str(folder)!r}: {error.strerror}; give a folder that can be "
-            "created and written"
-        ) from error
-    return folder

@@ -25,6 +25,7 @@ from rich.table import Table
 
 from diffbot_description.command_parser import CommandParser
 from diffbot_description.files import SUMMARY, strict, write_json
+from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import complain, printable
 from diffbot_study.parquet_store import ParquetStore, Row
 from diffbot_study.study_plan import Point, Study, load_study
@@ -52,7 +53,9 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> i
     def work() -> int:
         study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
-        return _run(study, output, options, Console(highlight=False, markup=False), words)
+        console = Console(highlight=False, markup=False)
+        with output_folder(output, f"study {study.name}", adds=True) as folder:
+            return _run(study, folder, options, console, words)
 
     return status_of(work, program)
 

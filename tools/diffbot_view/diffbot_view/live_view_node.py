@@ -9,6 +9,7 @@ not pressed, this node does not: with two publishers neither can release the sto
 
 from __future__ import annotations
 
+import math
 import os
 import queue
 import struct
@@ -67,7 +68,9 @@ class PolledNode(Node):
         """Yield the serialized messages received, oldest first."""
         handle, kind = subscription.handle, subscription.msg_type
         with handle:
-            while (taken := handle.take_message(kind, True)) is not None:
+            for _ in range(DEPTH):  # of a publisher that fills the queue meanwhile, the rest later
+                if (taken := handle.take_message(kind, True)) is None:
+                    return
                 yield taken[0]
 
 
@@ -85,6 +88,8 @@ def raw_stamp(serialized: bytes) -> Time:
 BUTTON_PERIOD, TAKE_PERIOD, LOOK_PERIOD = 0.01, 0.05, 0.5
 # Period of repeating a pressed stop, and time between false and enable, s.
 REPEAT_PERIOD, RELEASE_TIME = 0.1, 0.2
+# Least time between two equal buttons, s: each asks other nodes.
+BUTTON_PAUSE = 0.1
 # Time after which a missing answer of a service is reported, s.
 SERVICE_PATIENCE = 2.0
 # The graph is gone if no shown topic has a publisher for so long, s.
@@ -345,11 +350,31 @@ class Buttons:
         self._enables: dict[str, Client[Any, Any]] = {}
         self._others: dict[str, Client[Any, Any]] = {}
         self._due: list[tuple[float, Callable[[], None]]] = []
+        self._waiting: dict[Button, PageCommand] = {}
+        self._handled: dict[Button, float] = {}
         self._note = ""
         store.set(pressed=False, note="", can={})
 
     def press(self, command: PageCommand) -> None:
-        """Handle a button of the page."""
+        """Handle a button of the page, each at most every BUTTON_PAUSE: the newest of it waits.
+
+        A stop never waits: it is already sent, and repeated.
+        """
+        if command.button is Button.STOP:
+            self._waiting.clear()
+            if self._pressed and not self._may(Button.STOP):
+                return
+        elif not self._may(command.button):
+            self._waiting.pop(command.button, None)
+            self._waiting[command.button] = command
+            return
+        self._handled[command.button] = time.monotonic()
+        self._handle(command)
+
+    def _may(self, button: Button) -> bool:
+        return time.monotonic() - self._handled.get(button, -math.inf) >= BUTTON_PAUSE
+
+    def _handle(self, command: PageCommand) -> None:
         if command.button is Button.STOP:
             self._stop()
         elif command.button in (Button.RELEASE, Button.ENABLE):
@@ -396,6 +421,9 @@ class Buttons:
         for due in [each for each in self._due if each[0] <= now]:
             self._due.remove(due)
             due[1]()
+        for waiting in [each for each in self._waiting.values() if self._may(each.button)]:
+            del self._waiting[waiting.button]
+            self.press(waiting)
 
     def _stop(self) -> None:
         self._pressed = True

@@ -139,6 +139,8 @@ PING_PERIOD, PING_PATIENCE = 10.0, 20.0
 MOST_PENDING = 1 << 16
 # Time between two requests of a browser, s; more of them wait.
 REQUEST_PERIOD = 0.02
+# What a browser may send in a second, bytes: pings are answered at once, however many.
+MOST_RECEIVED = 20_000
 LATER_PORTS = 20  # number of ports that are tried, the given one included
 # Scripts of a document are in an origin of their own: they can neither connect nor press a button.
 DOCUMENT_POLICY = (
@@ -196,6 +198,22 @@ class AccessGate:
         if is_socket and origin not in (f"http://{host}", f"https://{host}"):
             return "a page of another site may not connect"
         return None
+
+
+class _Browser(ServerConnection):
+    """A connection that ends if it sends more than MOST_RECEIVED."""
+
+    _since, _received = 0.0, 0
+
+    def data_received(self, data: bytes) -> None:
+        now = self.loop.time()
+        if now - self._since >= 1.0:
+            self._since, self._received = now, 0
+        self._received += len(data)
+        if self._received > MOST_RECEIVED:
+            self.transport.abort()
+        else:
+            super().data_received(data)
 
 
 class LiveServer:
@@ -263,6 +281,7 @@ class LiveServer:
         server: Server = await serve(
             self._send_updates,
             sock=self._listener,
+            create_connection=_Browser,
             process_request=self._answer,
             compression=None,
             max_size=LONGEST_REQUEST,

@@ -27,6 +27,7 @@ from diffbot_node import (  # noqa: E402
 )
 from diffbot_node.topic_nodes import LATCHED  # noqa: E402
 from diffbot_view.live_view_node import LiveView  # noqa: E402
+from diffbot_view.server import Button, PageCommand  # noqa: E402
 
 TORQUE, ZERO = (0.3, -0.2), (0.0, 0.0)
 PATIENCE = 15.0
@@ -163,6 +164,25 @@ def test_stop_release_and_enable_of_a_browser(graph):
     graph.spin(graph.is_commanded(TORQUE), "torque again")
     graph.spin(lambda: graph.state["note"] == "steady: enabled", "what the page says")
     assert not graph.state["pressed"]
+
+
+def test_many_presses_ask_the_other_nodes_few_times_and_the_last_one_counts(graph, monkeypatch):
+    handled = []
+    buttons = graph.view._buttons
+    monkeypatch.setattr(buttons, "_handle", handled.append)
+    for turn in range(300):
+        buttons.press(PageCommand(Button.PAUSE, on=turn % 2 == 0))
+    assert handled == [PageCommand(Button.PAUSE, on=True)]
+    graph.spin(lambda: len(handled) > 1, "the newest one")
+    assert handled[1] == PageCommand(Button.PAUSE, on=False)
+    buttons.press(PageCommand(Button.RELEASE))
+    buttons.press(PageCommand(Button.RELEASE))
+    # A stop waits for nothing, and a release that waits is forgotten.
+    buttons.press(PageCommand(Button.STOP))
+    assert [each.button for each in handled[2:]] == [Button.RELEASE, Button.STOP]
+    end = time.monotonic() + 0.3
+    graph.spin(lambda: time.monotonic() > end, "a release")
+    assert len(handled) == 4
 
 
 def test_nothing_moves_by_a_release_alone(graph):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may open the view, and that browsers cannot hold each other, or it, up."""
 
+import contextlib
 import json
 import re
 import socket
@@ -245,3 +246,14 @@ def test_more_browsers_than_there_may_be_are_refused(serve):
         with pytest.raises(InvalidStatus) as error:
             open_socket(server)
     assert error.value.response.status_code == 503
+
+
+@pytest.mark.parametrize("frame", [b"\x89\x80abcd", b"\x8a\x80abcd", b"\x81\x80abcd"])
+def test_a_browser_that_floods_is_disconnected_and_others_are_served(serve, frame):
+    server = serve()
+    with open_socket(server) as flooding, open_socket(server) as other:
+        with contextlib.suppress(OSError):
+            for _ in range(100):  # pings, pongs or empty texts, and it reads nothing
+                flooding.socket.sendall(1000 * frame)
+        until(lambda: server.browsers == 1)
+        assert other.recv(PATIENCE)
