@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg.lapack import dtbtrs
+import scipy
 
 from arc_odometry.number_range import Array
 
@@ -22,7 +22,7 @@ def all_pole(coefficients: Sequence[float] | Array, values: Array) -> Array:
         return np.array(values, dtype=float)
     band = np.empty((len(coefficients), len(values)), order="F")
     band[:] = np.asarray(coefficients, dtype=float)[:, np.newaxis]
-    filtered: Array = dtbtrs(band, values, uplo="L", diag="U")[0]
+    filtered: Array = scipy.linalg.lapack.dtbtrs(band, values, uplo="L", diag="U")[0]
     return filtered.reshape(values.shape)
 
 
