@@ -276,6 +276,7 @@ class TorquePlant:
         self._has = {f.name: bool(np.any(getattr(imperfect, f.name))) for f in fields(imperfect)}
         saturation = np.where(imperfect.saturation > 0.0, imperfect.saturation, np.inf)
         self._most = robots.torque * saturation
+        self._scale = 1.0 + imperfect.scale
         self._loose = imperfect.backlash > 0.0
         self._slew = np.where(imperfect.slew > 0.0, imperfect.slew * robots.torque, np.inf)
         self._lags = (imperfect.lag > 0.0) | (imperfect.slew > 0.0)
@@ -312,10 +313,14 @@ class TorquePlant:
     def _rates(self, command: Array, time: float) -> Array:
         extra, state = self._imperfect, self.state
         fraction = time / self._duration
-        command = np.clip(command, -self._most, self._most)
-        lost = extra.sag * fraction + extra.settling * (1.0 - np.exp(-5.0 * fraction))
-        aim = command * (1.0 + extra.scale) * (1.0 - lost)
-        aim = aim * (1.0 + extra.forward_gain * np.sign(command)) + extra.offset
+        if self._has["saturation"]:
+            command = np.clip(command, -self._most, self._most)
+        aim = command * self._scale
+        if self._has["sag"] or self._has["settling"]:
+            lost = extra.sag * fraction + extra.settling * (1.0 - np.exp(-5.0 * fraction))
+            aim = aim * (1.0 - lost)
+        if self._has["forward_gain"] or self._has["offset"]:
+            aim = aim * (1.0 + extra.forward_gain * np.sign(command)) + extra.offset
         if self._has["quantum"]:
             quantum = np.maximum(extra.quantum, 1e-9) * self._robots.torque
             aim = np.round(aim / quantum) * quantum
@@ -326,16 +331,20 @@ class TorquePlant:
             wave = extra.ripple * np.cos(RIPPLES * turned) + extra.flat * dip
             aim = aim + self._robots.torque * wave
         rates = np.empty_like(state)
-        torque = np.where(self._lags, state[TORQUE], aim)
-        rising = np.clip((aim - state[TORQUE]) / self._lag, -self._slew, self._slew)
-        rates[TORQUE] = np.where(self._lags, rising, 0.0)
+        torque, rates[TORQUE] = aim, 0.0
+        if self._has["lag"] or self._has["slew"]:
+            torque = np.where(self._lags, state[TORQUE], aim)
+            rising = np.clip((aim - state[TORQUE]) / self._lag, -self._slew, self._slew)
+            rates[TORQUE] = np.where(self._lags, rising, 0.0)
         viscous = self._robots.viscous * (1.0 - extra.warm_up * fraction) * state[MOTOR]
         if self._has["quadratic"]:
             top = self._robots.speed / self._robots.radius
             most = extra.quadratic * self._robots.torque
             viscous = viscous + most * state[WHEEL] * np.abs(state[WHEEL]) / top**2
-        dry = self._dry_friction(state[WHEEL]) * (1.0 + extra.rougher * (fraction > 0.5))
-        dry = dry * (1.0 + extra.one_sided * (state[WHEEL] > 0.0))
+        dry = self._dry_friction(state[WHEEL])
+        if self._has["rougher"] or self._has["one_sided"]:
+            dry = dry * (1.0 + extra.rougher * (fraction > 0.5))
+            dry = dry * (1.0 + extra.one_sided * (state[WHEEL] > 0.0))
         drive = torque - viscous
         on_wheel = drive - dry
         if self._has["backlash"]:
