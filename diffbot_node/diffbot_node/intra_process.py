@@ -105,11 +105,13 @@ class IntraProcess:
 
 
 class _Topic:
-    """Publishers and subscriptions of one topic in this process."""
+    """Publishers and subscriptions of one topic in this process, and what was sent to others."""
 
     def __init__(self) -> None:
         self.publishers: list[LocalPublisher] = []
         self.subscriptions: list[LocalSubscription] = []
+        # Kept when a publisher leaves: its last copies are still to come back.
+        self._sent: dict[bytes, None] = {}
 
     def add_publisher(self, publisher: LocalPublisher) -> None:
         self.publishers.append(publisher)
@@ -131,22 +133,26 @@ class _Topic:
         for publisher in self.publishers:
             publisher.count()
 
+    def remember(self, data: bytes) -> None:
+        self._sent[data] = None
+        if len(self._sent) > REMEMBERED:
+            del self._sent[next(iter(self._sent))]
+
     def has_sent(self, data: bytes) -> bool:
-        return any(publisher.has_sent(data) for publisher in self.publishers)
+        return data in self._sent
 
 
 class LocalPublisher:
     """An rclpy Publisher that also reaches its own process directly; see `origin` in senders.py."""
 
-    def __init__(self, publisher: Publisher[Any], room: IntraProcess) -> None:
-        self._publisher, self._room = publisher, room
+    def __init__(self, publisher: Publisher[Any], room: IntraProcess, topic: _Topic) -> None:
+        self._publisher, self._room, self._topic = publisher, room, topic
         qos: QoSProfile = publisher.qos_profile
         latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
         self._kept: deque[Any] | None = deque(maxlen=max(qos.depth, 1)) if latched else None
         self._receivers: tuple[LocalSubscription, ...] = ()
         self._subscribers = 0
         self._sends = latched
-        self._sent: dict[bytes, None] = {}
         # Stands for rclpy's metadata.
         self.origin = f"{publisher.topic_name} {id(self)}".encode()
         self._information: dict[str, Any] = {"publisher_gid": {"data": self.origin}}
@@ -162,9 +168,7 @@ class LocalPublisher:
             self._kept.append(message)
         if self._sends:
             data = serialize_message(message)
-            self._sent[data] = None
-            if len(self._sent) > REMEMBERED:
-                del self._sent[next(iter(self._sent))]
+            self._topic.remember(data)
             self._publisher.publish(data)
 
     def get_subscription_count(self) -> int:
@@ -191,9 +195,6 @@ class LocalPublisher:
             count = 0
         self._subscribers = max(count, len(self._receivers))
         self._sends = self._kept is not None or self._subscribers > len(self._receivers)
-
-    def has_sent(self, data: bytes) -> bool:
-        return data in self._sent
 
 
 class LocalSubscription:
@@ -292,8 +293,9 @@ class Node(rclpy.node.Node):
         publisher = super().create_publisher(msg_type, topic, qos_profile, **more)
         if self.room is None:
             return publisher
-        local = LocalPublisher(publisher, self.room)
-        self.room.topic(publisher.topic_name, msg_type).add_publisher(local)
+        topic_here = self.room.topic(publisher.topic_name, msg_type)
+        local = LocalPublisher(publisher, self.room, topic_here)
+        topic_here.add_publisher(local)
         self._local_parts = {**self._local_parts, id(publisher): local}
         return local
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 rclpy = pytest.importorskip("rclpy")
 
 from outsider import Outsider  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from std_msgs.msg import Int32, String  # noqa: E402
@@ -326,6 +327,22 @@ def test_copies_are_dropped_also_when_they_come_late(process, outsider):
     outsider.until(lambda: last in numbers(abroad), process.turn)
     process.turn(0.2)
     assert numbers(heard) == list(range(last + 1))
+
+
+def test_copies_are_dropped_also_when_their_publisher_has_left(process, outsider):
+    """Otherwise a report takes the last states of its run for a run that begins anew."""
+    heard, abroad = [], outsider.hear(Int32, "topic", COUNTED)
+    process.two.create_subscription(Int32, "topic", heard.append, COUNTED)
+    publisher = process.one.create_publisher(Int32, "topic", COUNTED)
+    outsider.until(lambda: publisher.get_subscription_count() > 1, process.turn)
+    for k in range(20):
+        publisher.publish(Int32(data=k))
+    process.deliver()
+    publisher.wait_for_all_acked(Duration(seconds=10))
+    process.one.destroy_publisher(publisher)
+    outsider.until(lambda: len(abroad) == 20)
+    process.turn(0.2)
+    assert numbers(heard) == list(range(20))
 
 
 def test_callbacks_learn_the_sender_of_both_kinds(process, outsider):
