@@ -165,7 +165,7 @@ class EstimatorNode(Node):
         if self._publisher is None:
             topic = "ident/dynamic_parameters"
             self._publisher = self.create_publisher(DynamicParameters, topic, 100)
-            self._subscribers = Subscribers(self, self._publisher)
+            self._subscribers = Subscribers(self, self._publisher, followers=True)
         message = DynamicParameters()
         parameters_message.fill(message, self._estimator.estimate(), stamp)
         self._pending.append(message)

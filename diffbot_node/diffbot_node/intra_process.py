@@ -175,6 +175,10 @@ class LocalPublisher:
         """Return the number of subscriptions, as counted within the last COUNT_PERIOD."""
         return self._subscribers
 
+    def receiving_nodes(self) -> list[str]:
+        """Return the names of the nodes of this process that subscribe, one per subscription."""
+        return [subscription.node.get_name() for subscription in self._receivers]
+
     def connect(self, subscriptions: list[LocalSubscription]) -> None:
         own = self._publisher.qos_profile
         self._receivers = tuple(each for each in subscriptions if _fit(own, each.qos))

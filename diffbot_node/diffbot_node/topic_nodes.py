@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rclpy.node import Node
+from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from diffbot_node.endpoints import Endpoint, EndpointRole, instead
+from diffbot_node.intra_process import LocalPublisher
 
 # Nodes that only observe, besides hidden ones, whose names begin with HIDDEN.
 ONLOOKERS = frozenset({"recorder", "learn", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
@@ -23,6 +24,10 @@ HIDDEN = "_"
 # DDS announces a subscription up to 0.4 s before its node's name. Without one after NAMING_TIME, s
 # of wall time, it belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
+# Types of the messages by which nodes command a robot.
+COMMANDS = frozenset(
+    {"std_msgs/msg/Float64MultiArray", "geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped"}
+)
 
 
 def full_name(info: TopicEndpointInfo) -> str:
@@ -107,38 +112,69 @@ class Instead:
 
 
 class Subscribers:
-    """Counts who takes what a node publishes; observers, such as a recorder, do not count."""
+    """Counts who takes what a node publishes, on the topic with the most; observers do not count.
 
-    def __init__(self, node: Node, publisher: Publisher[Any]) -> None:
-        self._node, self._publisher = node, publisher
-        self._subscriptions = self._subscribers = 0  # at the last look
+    Those are a recorder and its like; nodes of other processes, once one of its own has
+    subscribed; and with `followers`, once a node that commands a robot has, all that do not.
+    """
+
+    def __init__(self, node: Node, *publishers: Publisher[Any], followers: bool = False) -> None:
+        self._node, self._publishers, self._followers = node, publishers, followers
+        self._subscriptions: list[int] = []  # at the last look
+        self._subscribers = 0
         self._nameless: float | None = None  # since when nameless nodes subscribe, s
+        self._has_local = self._has_follower = False
 
     def are_there(self) -> bool:
         return self.count() > 0
 
     def count(self) -> int:
-        now = self._publisher.get_subscription_count()
+        local = max(map(_local_subscribers, self._publishers))
+        self._has_local = self._has_local or local > 0
+        if self._has_local:
+            return local
+        now = [publisher.get_subscription_count() for publisher in self._publishers]
         if now != self._subscriptions or not self._subscribers or self._nameless is not None:
-            self._subscriptions, self._subscribers = now, self._look() if now else 0
+            self._subscriptions, self._subscribers = now, self._look() if any(now) else 0
         return self._subscribers
 
     def _look(self) -> int:
-        subscriptions_info_by_topic = self._node.get_subscriptions_info_by_topic(
-            self._publisher.topic_name
-        )
-        names = [
-            info.node_name
-            for info in subscriptions_info_by_topic
-            if info.node_name not in ONLOOKERS
+        topics = [
+            self._node.get_subscriptions_info_by_topic(publisher.topic_name)
+            for publisher in self._publishers
         ]
-        subscribers = sum(not name.startswith(HIDDEN) for name in names)
-        if NAMELESS not in names:
+        subscribers = [[info for info in infos if _counts(info.node_name)] for infos in topics]
+        if self._followers:
+            followers = [list(filter(self._commands, infos)) for infos in subscribers]
+            self._has_follower = self._has_follower or any(followers)
+            subscribers = followers if self._has_follower else subscribers
+        most: int = max(map(len, subscribers))
+        nameless = sum(info.node_name == NAMELESS for infos in topics for info in infos)
+        if not nameless:
             self._nameless = None
-            return subscribers
+            return most
         now = time.monotonic()
         self._nameless = self._nameless or now
-        return subscribers + names.count(NAMELESS) * (now - self._nameless > NAMING_TIME)
+        return most + int(nameless) * (now - self._nameless > NAMING_TIME)
+
+    def _commands(self, info: TopicEndpointInfo) -> bool:
+        try:
+            topics = self._node.get_publisher_names_and_types_by_node(
+                info.node_name, info.node_namespace
+            )
+        except NodeNameNonExistentError:
+            return False
+        return any(kind in COMMANDS for _, kinds in topics for kind in kinds)
+
+
+def _local_subscribers(publisher: Publisher[Any]) -> int:
+    if not isinstance(publisher, LocalPublisher):
+        return 0
+    return sum(map(_counts, publisher.receiving_nodes()))
+
+
+def _counts(name: str) -> bool:
+    return name not in ONLOOKERS and not name.startswith(HIDDEN)
 
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -73,11 +73,16 @@ def test_observers_are_no_report(node, others, observer):
     ) and not topic.left_by(0)
 
 
-def test_in_one_process_the_report_is_counted_at_once(node, monkeypatch):
+def test_in_one_process_the_report_is_counted_at_once_and_others_are_observers(
+    node, others, monkeypatch
+):
     monkeypatch.setattr(Node, "room", IntraProcess())
     topic, report = CountedTopic(node, Int32, "numbers"), Node("report")
     heard = []
     assert topic.missing(1)
+    logger = others("logger")
+    logger.hear(Int32, "numbers", COUNTED)
+    logger.until(lambda: topic.subscribers, lambda: Node.room.deliver(0.0))
     subscription = report.create_subscription(Int32, "numbers", heard.append, COUNTED)
     assert not (topic.missing(1) or topic.left_by(1))
     topic.publish(Int32(data=1))

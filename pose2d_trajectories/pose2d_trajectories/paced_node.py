@@ -68,7 +68,9 @@ class PaceParameters:
     )
     listeners: int = parameter(1, "subscribers to wait for before starting", minimum=0)
     hold: float = parameter(-1.0, HOLD)
-    leave_when_alone: bool = parameter(False, "end with status 0 when all subscribers have left")
+    leave_when_alone: bool = parameter(
+        False, "end with status 0 when all subscribers have left, or all that command the robot"
+    )
     patience: float = parameter(
         20.0,
         "with leave_when_alone: wall time to wait for the listeners, s; then status 1",
@@ -115,7 +117,7 @@ class PacedNode(Node, ABC, Generic[P_co]):
         """Publish the content for time t, s since the beginning, with this stamp."""
 
     def listened_to(self) -> bool:
-        return self._count_listeners() >= self.values.listeners
+        return self._subscribers.count() >= self.values.listeners
 
     def close(self) -> None:
         """Wait until the last message is delivered."""
@@ -196,16 +198,13 @@ class PacedNode(Node, ABC, Generic[P_co]):
             self.exit_code = 0
 
     @cached_property
-    def _subscribers(self) -> tuple[Subscribers, ...]:
-        return tuple(Subscribers(self, topic) for topic in self.topics)
-
-    def _count_listeners(self) -> int:
-        return max(each.count() for each in self._subscribers)
+    def _subscribers(self) -> Subscribers:
+        return Subscribers(self, *self.topics, followers=True)
 
     def _check_listeners(self) -> None:
         if self.exit_code is not None:
             return
-        count, wanted = self._count_listeners(), max(self.values.listeners, 1)
+        count, wanted = self._subscribers.count(), max(self.values.listeners, 1)
         if self.values.leave_when_alone:
             # Once all listeners were present, one is enough to continue.
             self.exit_code = self._listeners.leave(

@@ -9,6 +9,7 @@ import pytest
 import rclpy
 from geometry_msgs.msg import TwistStamped
 from paced_graph import DOMAIN, PATIENCE, PERIOD, Graph, arguments, nanoseconds, start
+from std_msgs.msg import Float64MultiArray
 
 from diffbot_msgs.msg import PoseReference
 from pose2d_trajectories import make_trajectory
@@ -88,6 +89,24 @@ def test_it_leaves_when_the_listener_has_left(graph, executable, onlooker):
     assert status == 0 and "no subscriber is left" in errors
     if onlooker:
         looking.destroy_node()
+
+
+def test_whoever_commands_no_robot_does_not_keep_it(graph):
+    """A logger or a plot of any name may stay when the controller has ended."""
+    heard, _ = graph.hear(PoseReference, "reference")
+    graph.hear(Pose2D, "command")
+    law = rclpy.create_node("law", context=graph.other.context)
+    law.create_publisher(Float64MultiArray, "effort_controller/commands", 10)
+    law.create_subscription(PoseReference, "reference", lambda message: None, 10)
+    process = start("trajectory_publisher", *arguments("leave_when_alone:=true"), stderr=-1)
+    graph.begin(heard, 0)
+    graph.step(heard, PERIOD)
+    graph.spin_for(0.5)
+    assert process.poll() is None
+    law.destroy_node()
+    graph.spin_until(lambda: process.poll() is not None)
+    status, errors = ended(process)
+    assert status == 0 and "no subscriber is left" in errors
 
 
 @both
