@@ -32,7 +32,8 @@ from diffbot_bench.velocity_plant import AXES, NAMES, LaggingRobot, VelocityLog,
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
 from diffbot_ident.parameters_message import quantities_of
-from diffbot_ident.precision import MIN_TIME, VELOCITY_EXAMPLE, VelocityPrecision
+from diffbot_ident.precision import MIN_TIME, VelocityPrecision
+from diffbot_ident.until import VELOCITY_EXAMPLE
 from diffbot_recordings.findings import analyse_axes
 from diffbot_recordings.settled import SettledLooks
 from diffbot_recordings.velocity_analysis import AxisAnalysis

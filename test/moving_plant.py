@@ -80,6 +80,7 @@ class MovingPlant:
         for side in (0, 1):
             limit[side] = self.friction * (self.static if abs(self.speeds[side]) < 1e-3 else 1.0)
         for _ in range(8):  # Gauss-Seidel on the friction that would stop each wheel
+            before = list(friction)
             for side in (0, 1):
                 net = [torques[i] - friction[i] for i in (0, 1)]
                 after = self.speeds[side] + STEP * (
@@ -87,6 +88,8 @@ class MovingPlant:
                 )
                 wanted = friction[side] + after / (STEP * self.own)
                 friction[side] = max(-limit[side], min(limit[side], wanted))
+            if friction == before:
+                break
         net = [torques[i] - friction[i] for i in (0, 1)]
         for side in (0, 1):
             self.speeds[side] += STEP * (self.own * net[side] + self.cross * net[1 - side])

@@ -4,59 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from diffbot_ident.estimate import NAMES, NORMAL_95, Estimate, EstimateState
-
-UNITS = {"%": 0.01, "ms": 0.001}
-"""Units of half widths, and their sizes: of the value itself, and s."""
-
-
-def parse_until(text: str, units: Mapping[str, str], example: str) -> dict[str, float] | None:
-    """Read half widths such as `example`; None where the text is empty or "none".
-
-    Args:
-        units: Unit of each name that may be asked for.
-
-    Returns:
-        By name, in lower case: the half width relative to the value, or in s.
-
-    Raises:
-        ValueError: The text does not consist of these names, each with a number > 0 and its unit.
-    """
-    if text.strip() in ("", "none"):
-        return None
-
-    def refused(why: str) -> ValueError:
-        return ValueError(f"until = {text!r}: {why}; for example {example!r}")
-
-    spaced = text.replace("=", " ").replace(",", " ")
-    for unit in UNITS:
-        spaced = spaced.replace(unit, f" {unit} ")
-    known = {name.lower(): unit for name, unit in units.items()}
-    words, limits = spaced.split(), dict[str, float]()
-    while words:
-        name, number, given = [*words, "", ""][:3]
-        key = name.lower()
-        if key not in known or key in limits:
-            raise refused(f"{name!r} must be one of {', '.join(units)}, each once")
-        try:
-            value = float(number)
-        except ValueError:
-            value = math.nan
-        unit = known[key]
-        if not 0.0 < value < math.inf:
-            raise refused(f"{number!r} after {name} must be a number > 0, in {unit}")
-        if given != unit:
-            raise refused(f"{name} {number} must have the unit {unit}: write {name} {number}{unit}")
-        limits[key] = value * UNITS[unit]
-        del words[:3]
-    return limits or None
-
-
-TORQUE_EXAMPLE = "K5 5% K6 5% K7 1% K8 1%"
+from diffbot_ident.until import torque_limits, velocity_limits
 
 
 @dataclass(frozen=True)
@@ -74,7 +26,7 @@ class Precision:
 
     @classmethod
     def parse(cls, text: str) -> Precision | None:
-        limits = parse_until(text, {name.upper(): "%" for name in NAMES}, TORQUE_EXAMPLE)
+        limits = torque_limits(text)
         return None if limits is None else cls(limits)
 
     def is_reached(self, estimate: Estimate) -> bool:
@@ -92,8 +44,6 @@ class Precision:
 # Robot time before which no precision of a velocity robot counts as reached, s: in it all sizes of
 # command are driven.
 MIN_TIME = 20.0
-VELOCITY_UNITS = {"time_constant": "%", "gain": "%", "dead_time": "ms"}
-VELOCITY_EXAMPLE = "time_constant 2% gain 1% dead_time 10ms"
 
 
 class Estimated(NamedTuple):
@@ -135,7 +85,7 @@ class VelocityPrecision:
 
     @classmethod
     def parse(cls, text: str) -> VelocityPrecision | None:
-        limits = parse_until(text, VELOCITY_UNITS, VELOCITY_EXAMPLE)
+        limits = velocity_limits(text)
         return None if limits is None else cls(limits)
 
     def is_reached(self, axes: tuple[AxisQuantities, AxisQuantities]) -> bool:

@@ -19,7 +19,8 @@ from diffbot_description import Robot, load_robot
 from diffbot_ident.excitation.velocity_course import VelocityCourse, VelocityCourseSettings
 from diffbot_ident.identification_run import Phase
 from diffbot_ident.parameters_message import quantities_of
-from diffbot_ident.precision import VELOCITY_EXAMPLE, VelocityPrecision
+from diffbot_ident.precision import VelocityPrecision
+from diffbot_ident.until import VELOCITY_EXAMPLE
 from diffbot_msgs.msg import IdentStatus, VelocityParameters
 from diffbot_node import CommandNode, CommandParameters, CountedTopic, RobotParameters, parameter
 from diffbot_node.odometry_sources import (

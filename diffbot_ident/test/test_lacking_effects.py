@@ -61,7 +61,7 @@ def recorded(
     torque, angle, drawn = np.zeros((2, n)), np.zeros((2, n)), np.zeros((2, n))
     side, since = np.ones((2, n)), np.full((2, n), 1.0)
     k5, k6, k7, k8 = TRUTH
-    moment = -RADIUS * k8 / HALF_TRACK
+    moment, slips = -RADIUS * k8 / HALF_TRACK, bool(np.any(slip))
     angles, efforts = [], []
     for k in range(count):
         angles.append(
@@ -77,16 +77,22 @@ def recorded(
         noise = 1.0 + 0.01 * random.standard_normal((2, n))
         for _ in range(parts):
             sent = [command, *sent[:late]]
-            aim = np.clip(sent[-1], -most * TORQUE, most * TORQUE) * noise
+            aim = np.minimum(np.maximum(sent[-1], -most * TORQUE), most * TORQUE) * noise
             torque = aim + (torque - aim) * math.exp(-STEP / lag) if lag else aim
             wheel = (v + SIDE * HALF_TRACK * omega) / RADIUS
             drive = torque - FRICTION[:2, None] * wheel - FRICTION[2:, None] * np.tanh(wheel / 0.02)
-            resisted = turning[0] * omega + turning[1] * np.tanh(omega / 5e-3)
-            dv = k5 * omega**2 + k7 * drive.sum(axis=0)
+            resisted = 0.0
+            if any(turning):
+                resisted = turning[0] * omega + turning[1] * np.tanh(omega / 5e-3)
+            dv = k5 * omega**2 + k7 * (drive[0] + drive[1])
             domega = k6 * v * omega + k8 * (drive[0] - drive[1]) - moment * resisted
             v, omega = v + STEP * dv, omega + STEP * domega
             wheel = 0.5 * (wheel + (v + SIDE * HALF_TRACK * omega) / RADIUS)
-            angle = angle + STEP * wheel * (1.0 + slip * np.sign(wheel) * drive / TORQUE)
+            if slips:
+                wheel = wheel * (1.0 + slip * np.sign(wheel) * drive / TORQUE)
+            angle = angle + STEP * wheel
+            if not play:
+                continue
             turned = np.sign(torque) != side
             side = np.where(turned, -side, side)
             pushed = STEP * np.sqrt(np.abs(torque) / TORQUE)
@@ -96,17 +102,12 @@ def recorded(
             before = efforts[k - 1]
             efforts[k] = before + (1.0 - math.exp(-PERIOD / filtered)) * (efforts[k] - before)
     read = np.floor(np.array(angles) / counted + random.uniform(0.0, 1.0, (2, n))) * counted
+    before = np.array([efforts[0], *efforts[:-1]])
     for i in range(n):
+        pairs = zip(read[:, :, i].tolist(), before[:, :, i].tolist(), strict=True)
         yield [
             JointSample(k * PERIOD, tuple(a), (0.0, 0.0), tuple(e))
-            for k, (a, e) in enumerate(
-                zip(
-                    read[:, :, i].tolist(),
-                    [each[:, i].tolist() for each in efforts][:1]
-                    + [each[:, i].tolist() for each in efforts][:-1],
-                    strict=True,
-                )
-            )
+            for k, (a, e) in enumerate(pairs)
         ]
 
 

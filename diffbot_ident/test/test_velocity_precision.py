@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from diffbot_ident.precision import VELOCITY_EXAMPLE, AxisQuantities, Estimated, VelocityPrecision
+from diffbot_ident.precision import AxisQuantities, Estimated, VelocityPrecision
+from diffbot_ident.until import VELOCITY_EXAMPLE
 
 
 def axis(lag=0.001, gain=0.001, late=0.002, reason=""):

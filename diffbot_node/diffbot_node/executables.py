@@ -56,6 +56,7 @@ class Executable:
     def _start(self) -> int:
         result = self.load()
         if not isinstance(result, type):
+            gc.enable()
             return int(result())
         from diffbot_node.node_process import run_node
 
@@ -67,6 +68,7 @@ def _run(start: Callable[[], int]) -> int:
     end_on_interrupt()
     keep_streams()
     join_launch()
+    gc.disable()  # until all modules are loaded, which live on: it takes a tenth of the start
     status = 1
     try:
         status = start()

@@ -257,6 +257,7 @@ class _Process:
             executor.add_node(node)
         # A full garbage collection would delay a command by about 20 ms.
         gc.freeze()
+        gc.enable()
         try:
             while self._nodes and self._status is None:
                 self._turn(executor)

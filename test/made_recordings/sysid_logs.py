@@ -15,11 +15,10 @@ as real ones do. Speeds are means of the quantised travel over `window`, with no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from arc_odometry.number_range import Array
 
@@ -100,17 +99,6 @@ def drawn(rng: np.random.Generator) -> MadeDrivetrain:
     )
 
 
-@dataclass
-class _State:
-    """Motion of wheel and body, and remaining backlash; shape (robots, 2) each."""
-
-    wheel: Array
-    body: Array
-    distance: Array
-    gap: Array
-    together: NDArray[np.bool_] = field(repr=False)
-
-
 def make_logs(
     drivetrains: Sequence[MadeDrivetrain], seed: int, angular: bool = False, track: float = 0.6
 ) -> list[dict[str, object]]:
@@ -137,12 +125,6 @@ def make_logs(
         for log, table in zip(logs, rows, strict=True):
             log[name] = table
     return logs
-
-
-def _column(drivetrains: Sequence[MadeDrivetrain], name: str) -> Array:
-    """Return an attribute of all drivetrains, shape (robots, 1) or (robots, 2)."""
-    values = np.array([getattr(drivetrain, name) for drivetrain in drivetrains], float)
-    return values if values.ndim == 2 else values[:, None]
 
 
 def _rows(
@@ -199,76 +181,56 @@ def _simulated(
     drivetrains: Sequence[MadeDrivetrain], count: int, slow: bool, rng: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Return voltage, speed and travel of the wheels, forward, shape (count, robots, 2) each."""
-    each: Mapping[str, Array] = {
-        name: _column(drivetrains, name)
-        for name in (
-            "ks",
-            "kv",
-            "ka",
-            "backlash",
-            "wheel_fraction",
-            "grip",
-            "static",
-            "step",
-            "ramp",
-        )
-    }
-    sag, dead = _column(drivetrains, "sag"), _column(drivetrains, "dead_time")
     step = SLOW_STEP if slow else FAST_STEP
-    late = np.rint(dead[:, 0] / step).astype(int)
-    shape = (len(drivetrains), 2)
-    gap = each["backlash"] * rng.uniform(0.0, 1.0, shape)
-    state = _State(np.zeros(shape), np.zeros(shape), np.zeros(shape), gap, gap <= 0.0)
-    voltage, speed, distance = (np.empty((count, *shape)) for _ in range(3))
-    settle = each["ka"] / each["kv"]
-    for k in range(count):
-        time = k * step
-        if slow:
-            voltage[k] = each["ramp"] * time
-        else:
-            voltage[k] = each["step"] * (1.0 - sag * np.exp(-time / settle))
+    times = step * np.arange(count)
+    gaps = rng.uniform(0.0, 1.0, (len(drivetrains), 2))
+    voltage, speed, distance = np.empty((3, count, *gaps.shape))
+    for i, one in enumerate(drivetrains):
         # The log contains the voltage at once, but the motion reacts to it only after the dead
         # time.
-        then = np.maximum(k - late, -1)
-        acting = np.where(
-            (then >= 0)[:, None], voltage[np.maximum(then, 0), np.arange(shape[0])], 0.0
-        )
-        speed[k], distance[k] = state.wheel, state.distance
-        _advance(state, acting, each, step)
+        late = min(round(one.dead_time / step), count)
+        for side in range(2):
+            volts = one.ramp * times
+            if not slow:
+                volts = one.step * (1.0 - one.sag * np.exp(-times / (one.ka[side] / one.kv[side])))
+            acting = [0.0] * late + volts[: count - late].tolist()
+            gap = one.backlash * float(gaps[i, side])
+            voltage[:, i, side] = volts
+            speed[:, i, side], distance[:, i, side] = _driven(one, side, gap, acting, step)
     return voltage, speed, distance
 
 
-def _advance(state: _State, voltage: Array, each: Mapping[str, Array], step: float) -> None:
-    """Advance by one step, s; all voltages push forward."""
-    ks, kv, ka, fraction = each["ks"], each["kv"], each["ka"], each["wheel_fraction"]
-    drive = voltage - kv * state.wheel
-    at_rest = (state.wheel <= 0.0) & (state.body <= 0.0)
-    free = state.gap > 0.0
-    own = fraction * ks
+def _driven(
+    one: MadeDrivetrain, side: int, gap: float, acting: Sequence[float], step: float
+) -> tuple[list[float], list[float]]:
+    """Return a wheel's speeds and travels before each step, s; all voltages push forward."""
+    ks, kv, ka, fraction = one.ks[side], one.kv[side], one.ka[side], one.wheel_fraction
+    rest = 1.0 - fraction
     # Exact for inputs constant within a step: velocity added per volt, of both and of the motor.
-    whole = -np.expm1(-step * kv / ka) / kv
-    light = -np.expm1(-step * kv / (fraction * ka)) / kv
-    # Motor alone, within its backlash.
-    alone = np.maximum(state.wheel + light * (drive - own), 0.0)
-    # Both together, and the force that the tyre must transmit.
-    threshold = np.where(at_rest, each["static"], 1.0) * ks
-    push = np.where(at_rest & (drive < threshold), 0.0, drive - ks)
-    both = np.maximum(state.wheel + whole * push, 0.0)
-    force = (1.0 - fraction) * (push + ks)
-    slips = ~free & state.together & (force > each["grip"])
-    apart = ~free & (~state.together | slips)
-    # Wheel and body slip: the tyre transmits its maximum force until both have the same speed.
-    limit = np.minimum(each["grip"], 50.0 * ka)
-    wheel = np.maximum(state.wheel + light * (drive - own - limit), 0.0)
-    pull = limit - (1.0 - fraction) * ks
-    body = state.body + step * np.maximum(pull, 0.0) / ((1.0 - fraction) * ka)
-    caught = apart & (wheel <= body)
-    shared = fraction * wheel + (1.0 - fraction) * body
-    state.wheel = np.where(free, alone, np.where(caught, shared, np.where(apart, wheel, both)))
-    state.body = np.where(free, state.body, np.where(caught, shared, np.where(apart, body, both)))
-    state.together = ~free & (caught | ~apart)
-    state.distance = state.distance + step * state.wheel
-    state.gap = np.where(free, state.gap - step * state.wheel, state.gap)
+    whole, light = (-float(np.expm1(-step * kv / (f * ka))) / kv for f in (1.0, fraction))
+    limit = min(one.grip, 50.0 * ka)
+    wheel = body = travel = 0.0
+    together = gap <= 0.0
+    speeds, travels = [], []
+    for volt in acting:
+        speeds.append(wheel)
+        travels.append(travel)
+        drive = volt - kv * wheel
+        at_rest = wheel <= 0.0 and body <= 0.0
+        push = 0.0 if at_rest and drive < one.static * ks else drive - ks
+        if gap > 0.0:  # motor alone, within its backlash
+            wheel = max(wheel + light * (drive - fraction * ks), 0.0)
+            gap -= step * wheel
+        elif together and rest * (push + ks) <= one.grip:
+            wheel = body = max(wheel + whole * push, 0.0)
+        else:  # the tyre transmits its maximum force until both have the same speed
+            wheel = max(wheel + light * (drive - fraction * ks - limit), 0.0)
+            body += step * max(limit - rest * ks, 0.0) / (rest * ka)
+            together = wheel <= body
+            if together:
+                wheel = body = fraction * wheel + rest * body
+        travel += step * wheel
+    return speeds, travels
 
 
 def repeated(drivetrain: MadeDrivetrain, rng: np.random.Generator) -> MadeDrivetrain:

@@ -346,13 +346,13 @@ def _precision(text: str) -> str | None:
     if text == AUTO:
         return None
     try:
-        from diffbot_ident.precision import VELOCITY_UNITS, Precision, VelocityPrecision
+        from diffbot_ident.until import VELOCITY_UNITS, torque_limits, velocity_limits
     except ImportError:  # there is no environment yet; inside it, this check runs again
         return None
     try:
         # The node of the other kind of robot refuses it.
         of_velocity = any(name in text for name in VELOCITY_UNITS)
-        (VelocityPrecision if of_velocity else Precision).parse(text)
+        (velocity_limits if of_velocity else torque_limits)(text)
     except ValueError as error:
         return f"no precision: {str(error).removeprefix(f'until = {text!r}: ')}"
     return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import least_squares
+import scipy
 
 from diffbot_bench.independent_plant import Array
 from diffbot_bench.regressions import STEP, axes_of, ols_friction
@@ -52,7 +52,7 @@ def _fitted(record: Record, positions: bool) -> dict[str, Entry]:
         ).ravel()
 
     begin = np.array((1.0, 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, 0.1))
-    result = least_squares(residuals, begin, method="lm", max_nfev=200)
+    result = scipy.optimize.least_squares(residuals, begin, method="lm", max_nfev=200)
     variance = 2.0 * result.cost / (len(result.fun) - len(begin))
     half_widths = NORMAL_95 * np.sqrt(variance * np.diag(np.linalg.pinv(result.jac.T @ result.jac)))
     return {
@@ -107,7 +107,7 @@ def first_order(record: Record) -> dict[str, Entry]:
             delayed = np.interp(time - late, time, u)
             return _lagged(gain * delayed, float(lag)) - y
 
-        result = least_squares(
+        result = scipy.optimize.least_squares(
             residuals, (np.log(0.3), 1.0, 0.1), bounds=((-5.0, 0.0, 0.0), (2.0, 5.0, 1.0))
         )
         variance = 2.0 * result.cost / (len(result.fun) - 3)

@@ -272,6 +272,11 @@ class TorquePlant:
             + robots.mass * robots.ahead**2
             + 2.0 * (robots.wheel_yaw + robots.wheel_mass * robots.half_track**2)
         )
+        # A robot's imperfections are the same in all steps: which there are, and what they limit.
+        self._has = {f.name: bool(np.any(getattr(imperfect, f.name))) for f in fields(imperfect)}
+        saturation = np.where(imperfect.saturation > 0.0, imperfect.saturation, np.inf)
+        self._most = robots.torque * saturation
+        self._scale = 1.0 + imperfect.scale
         self._loose = imperfect.backlash > 0.0
         self._slew = np.where(imperfect.slew > 0.0, imperfect.slew * robots.torque, np.inf)
         self._lags = (imperfect.lag > 0.0) | (imperfect.slew > 0.0)
@@ -297,7 +302,7 @@ class TorquePlant:
 
     def step(self, command: Array, time: float, step: Array) -> None:
         """Move the robots by a step, s, with these commands acting, N m, shape (2, n)."""
-        if self._imperfect.bumps.any():
+        if self._has["bumps"]:
             new = self._random.normal(0.0, 1.0, self._bump.shape) * np.sqrt(2.0 * step / BUMP)
             self._bump = self._bump * (1.0 - step / BUMP) + new
         rates = self._rates(command, time)
@@ -308,47 +313,54 @@ class TorquePlant:
     def _rates(self, command: Array, time: float) -> Array:
         extra, state = self._imperfect, self.state
         fraction = time / self._duration
-        most = self._robots.torque * np.where(extra.saturation > 0.0, extra.saturation, np.inf)
-        command = np.clip(command, -most, most)
-        lost = extra.sag * fraction + extra.settling * (1.0 - np.exp(-5.0 * fraction))
-        aim = command * (1.0 + extra.scale) * (1.0 - lost)
-        aim = aim * (1.0 + extra.forward_gain * np.sign(command)) + extra.offset
-        if extra.quantum.any():
+        if self._has["saturation"]:
+            command = np.clip(command, -self._most, self._most)
+        aim = command * self._scale
+        if self._has["sag"] or self._has["settling"]:
+            lost = extra.sag * fraction + extra.settling * (1.0 - np.exp(-5.0 * fraction))
+            aim = aim * (1.0 - lost)
+        if self._has["forward_gain"] or self._has["offset"]:
+            aim = aim * (1.0 + extra.forward_gain * np.sign(command)) + extra.offset
+        if self._has["quantum"]:
             quantum = np.maximum(extra.quantum, 1e-9) * self._robots.torque
             aim = np.round(aim / quantum) * quantum
-        if (extra.ripple + extra.flat).any():
+        if self._has["ripple"] or self._has["flat"]:
             turned = state[ANGLE]
             near = np.sin(0.5 * turned) / FLAT
             dip = near * np.exp(0.5 - 0.5 * near**2)
             wave = extra.ripple * np.cos(RIPPLES * turned) + extra.flat * dip
             aim = aim + self._robots.torque * wave
         rates = np.empty_like(state)
-        torque = np.where(self._lags, state[TORQUE], aim)
-        rising = np.clip((aim - state[TORQUE]) / self._lag, -self._slew, self._slew)
-        rates[TORQUE] = np.where(self._lags, rising, 0.0)
+        torque, rates[TORQUE] = aim, 0.0
+        if self._has["lag"] or self._has["slew"]:
+            torque = np.where(self._lags, state[TORQUE], aim)
+            rising = np.clip((aim - state[TORQUE]) / self._lag, -self._slew, self._slew)
+            rates[TORQUE] = np.where(self._lags, rising, 0.0)
         viscous = self._robots.viscous * (1.0 - extra.warm_up * fraction) * state[MOTOR]
-        if extra.quadratic.any():
+        if self._has["quadratic"]:
             top = self._robots.speed / self._robots.radius
             most = extra.quadratic * self._robots.torque
             viscous = viscous + most * state[WHEEL] * np.abs(state[WHEEL]) / top**2
-        dry = self._dry_friction(state[WHEEL]) * (1.0 + extra.rougher * (fraction > 0.5))
-        dry = dry * (1.0 + extra.one_sided * (state[WHEEL] > 0.0))
+        dry = self._dry_friction(state[WHEEL])
+        if self._has["rougher"] or self._has["one_sided"]:
+            dry = dry * (1.0 + extra.rougher * (fraction > 0.5))
+            dry = dry * (1.0 + extra.one_sided * (state[WHEEL] > 0.0))
         drive = torque - viscous
         on_wheel = drive - dry
-        if self._loose.any():
+        if self._has["backlash"]:
             teeth = self._teeth()
             on_wheel = np.where(self._loose, teeth - dry, on_wheel)
         rates[V], rates[OMEGA], rates[WHEEL] = self._body(on_wheel)
         rates[HEADING], rates[ANGLE], rates[MOTOR_ANGLE] = state[OMEGA], state[WHEEL], state[MOTOR]
         rates[MOTOR] = rates[WHEEL]
-        if self._loose.any():
+        if self._has["backlash"]:
             rates[MOTOR] = np.where(self._loose, (drive - teeth) / self._rotor, rates[WHEEL])
         return rates
 
     def _dry_friction(self, speed: Array) -> Array:
         robots, extra = self._robots, self._imperfect
         size = robots.coulomb
-        if extra.stiction.any():
+        if self._has["stiction"]:
             near = np.exp(-((speed / np.maximum(extra.stribeck, 1e-6)) ** 2))
             size = size * (1.0 + extra.stiction * near)
         dry: Array = size * np.tanh(speed / self._soft)
@@ -368,20 +380,20 @@ class TorquePlant:
         v, omega, heading = self.state[:3]
         b, moment = robots.half_track, robots.mass * robots.ahead
         force, yaw = moment * omega**2, -moment * v * omega
-        if extra.slope.any():
+        if self._has["slope"]:
             pull = GRAVITY * np.sin(extra.slope)
             force = force + (robots.mass + 2.0 * robots.wheel_mass) * pull * np.cos(heading)
             yaw = yaw - moment * pull * np.sin(heading)
-        if extra.bumps.any():
+        if self._has["bumps"]:
             bump = extra.bumps * self._bump
             force = force + self._mass * bump[0]
             yaw = yaw + self._inertia / b * bump[1]
-        if extra.caster.any():
+        if self._has["caster"]:
             aside = -b * omega
             speed = np.sqrt(v**2 + aside**2) + 1e-3
             force = force - extra.caster * v / speed
             yaw = yaw + b * extra.caster * aside / speed
-        if extra.turning_coulomb.any():
+        if self._has["turning_coulomb"]:
             dry = extra.turning_coulomb * np.tanh(omega / 5e-3)
             yaw = yaw - dry - extra.turning_viscous * omega
         # Rolling: F = (drive - J dw/dt) / r with dw/dt = (dv/dt -+ b domega/dt) / r.
@@ -390,7 +402,7 @@ class TorquePlant:
         first, mixed, last = self._inverse
         v_rate, omega_rate = first * along + mixed * around, mixed * along + last * around
         wheel_rate = (v_rate + _SIDE * b * omega_rate) / self._radius
-        if not self._creeps.any():
+        if not self._has["creep"]:
             return v_rate, omega_rate, wheel_rate
         push = self._creep_forces(drive)
         slow, turn = push.sum(axis=0) + force, b * (push[1] - push[0]) + yaw

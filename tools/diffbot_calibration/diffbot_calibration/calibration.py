@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.drive_model import GEOMETRY, Fit
@@ -416,7 +416,7 @@ def _quantile(variance: float, of_slip: float, fit: Fit) -> float:
     doubt = abs(of_slip) * min(fit.noise_std["path"], MOST_DOUBT)
     if doubt <= 0.0 or variance <= 0.0:
         return NORMAL_95
-    return float(stdtrit(max(2.0 * (variance / doubt) ** 2, 1.0), 0.975))
+    return float(scipy.special.stdtrit(max(2.0 * (variance / doubt) ** 2, 1.0), 0.975))
 
 
 _SENSOR = {

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.ndimage import median_filter
+import scipy
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.noise_levels import Mask, Noise, Sensors, WalkSteps, WheelSlip
@@ -348,7 +348,7 @@ def jumps(model: DriveModel, beta: Parameters, walk: Array, noise: Noise) -> Mas
 
 
 def _median(values: Array) -> Array:
-    smooth: Array = median_filter(values, size=2 * JUMP_SPAN + 1, mode="nearest")
+    smooth: Array = scipy.ndimage.median_filter(values, size=2 * JUMP_SPAN + 1, mode="nearest")
     return smooth
 
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtri, ndtri, stdtr
+import scipy
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.drive_model import Fit
@@ -96,7 +96,7 @@ def held_out_drift(
     nees = [np.einsum("ki,kij,kj->k", e, np.linalg.inv(covariances), e) for e in pairs]
     count = size * len(ends)
     tail = 0.5 * (1.0 - CONSISTENT)
-    low, high = (float(chdtri(count, p)) / len(ends) for p in (1.0 - tail, tail))
+    low, high = (float(scipy.special.chdtri(count, p)) / len(ends) for p in (1.0 - tail, tail))
     ways = np.diff(driven(wheels, ends), axis=1)[:, 0] @ [after.left_radius, after.right_radius]
     noise = np.sqrt(np.mean(np.diagonal(sensor, axis1=1, axis2=2), axis=0))
     drifts = [_drift(e, n) for e, n in zip(pairs, nees, strict=True)]
@@ -121,7 +121,9 @@ def significance(growth: Array) -> float:
     By Student's t: with three windows, 2.5 standard deviations of the mean are hardly significant.
     """
     spread = float(np.std(growth, ddof=1)) / math.sqrt(len(growth)) + 1e-12
-    return float(-ndtri(stdtr(len(growth) - 1, -float(np.mean(growth)) / spread)))
+    return float(
+        -scipy.special.ndtri(scipy.special.stdtr(len(growth) - 1, -float(np.mean(growth)) / spread))
+    )
 
 
 def _drift(errors: Array, nees: Array) -> Drift:

@@ -13,8 +13,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cho_solve_banded, cholesky_banded
-from scipy.optimize import minimize
+import scipy
 
 from diffbot_calibration.noise_levels import Mask, Noise, Sensors, WalkSteps, bounds, informations
 from diffbot_recordings.sensor_readings import Array
@@ -94,9 +93,9 @@ def solve(
     walls[:-1, :, -1] += (b @ moved)[:, :, 0]
     banded = _banded(diagonal, below)
     banded[0] += RIDGE * banded[0] + RIDGE
-    factor = cholesky_banded(banded, lower=True, check_finite=False)
+    factor = scipy.linalg.cholesky_banded(banded, lower=True, check_finite=False)
     flat = walls.reshape(-1, walls.shape[2])
-    solved = cho_solve_banded((factor, True), flat, check_finite=False)
+    solved = scipy.linalg.cho_solve_banded((factor, True), flat, check_finite=False)
     white = (right * np.sqrt(r_information)[:, :, None]).reshape(-1, right.shape[2])
     whole = white.T @ white - flat.T @ solved
     information = whole[:-1, :-1] + np.diag(problem.prior)
@@ -110,8 +109,8 @@ def solve(
     if len(pull):
         scale = 1.0 / np.sqrt(np.diag(information) + 1e-300)
         unit = information * np.outer(scale, scale) + 1e-12 * np.eye(len(pull))
-        root = cho_factor(unit, lower=True)
-        beta = scale * cho_solve(root, scale * pull)
+        root = scipy.linalg.cho_factor(unit, lower=True)
+        beta = scale * scipy.linalg.cho_solve(root, scale * pull)
         cost += 2.0 * float(np.sum(np.log(np.diag(root[0])) - np.log(scale)))
     else:
         beta = pull
@@ -147,7 +146,7 @@ class NoiseLikelihood:
     def best(self, noise: Noise) -> Noise:
         """Return the noise levels that maximise the restricted likelihood, sought from `noise`."""
         limits = [bounds(name) for name in self.sensors.levels]
-        result = minimize(
+        result = scipy.optimize.minimize(
             self._cost,
             np.clip(self._logarithms(noise), *np.transpose(limits)),
             args=(noise,),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from arc_odometry import Arc, Pose, WheelGeometry
 from diffbot_calibration.calibration import (
@@ -243,7 +243,9 @@ class _Intervals:
         if weights[0]:
             if math.isinf(self.scale_std):
                 return CalibratedValue(value, -math.inf, math.inf, unit, False, self._lacking())
-            width = math.hypot(width, float(stdtrit(self.scale_dof, 0.975)) * self.scale_std)
+            width = math.hypot(
+                width, float(scipy.special.stdtrit(self.scale_dof, 0.975)) * self.scale_std
+            )
         return CalibratedValue(value, value * math.exp(-width), value * math.exp(width), unit)
 
     def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
@@ -253,7 +255,9 @@ class _Intervals:
 
     def _half_width(self, *weights: float) -> float:
         row = np.array(weights)
-        return float(stdtrit(self.dof, 0.975)) * math.sqrt(float(row @ self.spread @ row))
+        return float(scipy.special.stdtrit(self.dof, 0.975)) * math.sqrt(
+            float(row @ self.spread @ row)
+        )
 
     def _lacking(self) -> str:
         if self.straight == 1:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
 
 # Factor by which a stretch counts less with each that follows.
 FORGETTING = 0.95
@@ -100,7 +100,7 @@ def combine(values: ArrayLike, stds: ArrayLike) -> Combined:
     variance *= max(1.0, (prior + left) / freedom)
     floor = float(np.median(s)) ** 2 / MOST_AVERAGED
     std = math.sqrt(max(variance, floor))
-    return Combined(mean, std, float(stdtrit(freedom, 0.975)) * std)
+    return Combined(mean, std, float(scipy.special.stdtrit(freedom, 0.975)) * std)
 
 
 def _between(x: np.ndarray, s: np.ndarray) -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg.lapack import dtbtrs
+import scipy
 
 from arc_odometry.number_range import Array
 
@@ -22,12 +22,19 @@ def all_pole(coefficients: Sequence[float] | Array, values: Array) -> Array:
         return np.array(values, dtype=float)
     band = np.empty((len(coefficients), len(values)), order="F")
     band[:] = np.asarray(coefficients, dtype=float)[:, np.newaxis]
-    filtered: Array = dtbtrs(band, values, uplo="L", diag="U")[0]
+    filtered: Array = scipy.linalg.lapack.dtbtrs(band, values, uplo="L", diag="U")[0]
     return filtered.reshape(values.shape)
 
 
 def after_one_sample(decay: float, values: Array) -> Array:
     """Return y[0] = 0, y[n+1] = decay y[n] + values[n] along the first axis, in values' shape."""
-    delayed = np.zeros_like(values, dtype=float)
-    delayed[1:] = values[:-1]
-    return all_pole((1.0, -decay), delayed)
+    delayed = np.empty(values.shape, order="F")
+    delayed[:1], delayed[1:] = 0.0, values[:-1]
+    if not len(delayed):
+        return delayed
+    # The first row, the diagonal, is not read.
+    band = np.full((2, len(delayed)), -decay, order="F")
+    filtered: Array = scipy.linalg.lapack.dtbtrs(band, delayed, uplo="L", diag="U", overwrite_b=1)[
+        0
+    ]
+    return filtered.reshape(values.shape)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import least_squares, leastsq
+import scipy
 
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
@@ -142,7 +142,7 @@ class AxisSearch:
         """Return the fit at a dead time of whole samples, searched from a theta."""
         problem = self._problem(late, 0.0, *more)
         # The plain interface of the same MINPACK routine is faster.
-        theta = leastsq(
+        theta = scipy.optimize.leastsq(
             problem.residuals,
             start,
             Dfun=problem.jacobian,
@@ -191,7 +191,7 @@ class AxisSearch:
 
     def _solve(self, start: Array) -> tuple[AxisSolution, Array]:
         """Return the solution from a start, and its x."""
-        x = least_squares(
+        x = scipy.optimize.least_squares(
             self._residuals,
             start,
             jac=self._jacobian,

@@ -17,8 +17,8 @@ from itertools import repeat
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 from arc_odometry.number_range import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
@@ -169,7 +169,7 @@ def fit_first_order(
     """
     problem = OutputError(segments, dead_time, dead_time, smoothing)
     theta = problem.first_guess() if start is None else problem.checked(start)
-    result = least_squares(
+    result = scipy.optimize.least_squares(
         problem.residuals, theta, jac=problem.jacobian, method="lm", x_scale="jac", max_nfev=200
     )
     return fit_at(problem, result.x)[0]

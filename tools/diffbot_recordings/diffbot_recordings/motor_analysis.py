@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.integrate import cumulative_trapezoid
+import scipy
 
 from diffbot_recordings.all_pole_filter import all_pole
 from diffbot_recordings.first_order import correlated_covariance
@@ -150,7 +150,9 @@ def _mechanical(
             continue
         torque = constant * (channels[f"{side}_current"] - offset)
         columns = np.column_stack((torque, speed, np.sign(speed)))
-        sums = np.vstack((np.zeros(3), cumulative_trapezoid(columns, dx=period, axis=0)))
+        sums = np.vstack(
+            (np.zeros(3), scipy.integrate.cumulative_trapezoid(columns, dx=period, axis=0))
+        )
         starts = np.arange(0, len(speed) - width, width)
         # Friction at rest may be anything up to c.
         rest = np.concatenate(([0], np.cumsum(speed == 0.0)))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from scipy.optimize import OptimizeResult, least_squares
+import scipy
 
 from arc_odometry import REST, Velocity
 from diffbot_recordings.axis_segment import AxisSegment, Prediction
@@ -202,9 +202,9 @@ class ScrubbingData:
 
         low, high = (np.log(astuple(bound)) for bound in (_LEAST, _LARGEST))
 
-        def improved(start: Array, evaluations: int) -> OptimizeResult:
+        def improved(start: Array, evaluations: int) -> scipy.optimize.OptimizeResult:
             inside = np.clip(start, low + 1e-3, high - 1e-3)
-            return least_squares(
+            return scipy.optimize.least_squares(
                 errors, inside, bounds=(low, high), diff_step=2e-3, max_nfev=evaluations
             )
 

@@ -76,7 +76,11 @@ class PaddedCommands:
         self._values = np.concatenate(
             [
                 np.full(padded, commands[0][0]),
-                *(np.pad(command, padded, mode="edge") for command in commands),
+                *(
+                    each
+                    for command in commands
+                    for each in (np.full(padded, command[0]), command, np.full(padded, command[-1]))
+                ),
                 np.full(padded, commands[-1][-1]),
             ]
         )
@@ -93,7 +97,8 @@ class PaddedCommands:
     def pieces(self, late: int, offset: int, width: int) -> Array:
         """Return the commands of `width` samples each from reading `offset` on, (m, width)."""
         moved = self._moved(self._values, late)[offset * self._every :]
-        return np.pad(moved, (0, width - len(moved) % width)).reshape(-1, width)
+        rest = np.zeros(width - len(moved) % width)
+        return np.concatenate((moved, rest)).reshape(-1, width)
 
     def late(self, late: float) -> tuple[Array, Array, float]:
         """Return newer and older commands at a delay in samples, and their fraction.

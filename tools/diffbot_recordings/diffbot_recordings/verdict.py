@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
+import scipy
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
-from scipy.special import chdtri, stdtrit
 
 from diffbot_description.files import finite
 from diffbot_description.spoken import spoken
@@ -330,7 +330,7 @@ def _over_recordings(pooled: Value, parts: Mapping[str, Value]) -> tuple[Value, 
     mean = float(weights @ values / weights.sum())
     count = len(values)
     squares = float(weights @ (values - mean) ** 2) / ((count - 1) * float(weights.sum()))
-    factor = float(stdtrit(count - 1, 0.975)) / NORMAL_95
+    factor = float(scipy.special.stdtrit(count - 1, 0.975)) / NORMAL_95
     # The pooled value weighs each recording by its information.
     std = max(pooled.std, math.hypot(factor * math.sqrt(squares), mean - pooled.value))
     who, note = _disagreement(pooled, parts, values, variances)
@@ -343,7 +343,7 @@ def _between(values: Array, variances: Array) -> float:
     mean = weights @ values / weights.sum()
     scatter = float(weights @ (values - mean) ** 2)
     free = len(values) - 1
-    if scatter <= float(chdtri(free, SIGNIFICANCE)):
+    if scatter <= float(scipy.special.chdtri(free, SIGNIFICANCE)):
         return 0.0
     return (scatter - free) / float(weights.sum() - (weights @ weights) / weights.sum())
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import fdtri, stdtrit
+import scipy
 
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.axis_segment import AxisSegment, Prediction
@@ -268,7 +268,7 @@ def _started(motions: Motions, cut: float, delay: SysIdDelay, noise: _Noise) -> 
         errors = np.concatenate(early)
         misfit = math.sqrt(float(np.mean(errors**2)) / noise.power)
         free = max(noise.fraction * len(errors), 1.0)
-        limit = math.sqrt(float(fdtri(free, noise.free, 1.0 - SIGNIFICANCE)))
+        limit = math.sqrt(float(scipy.special.fdtri(free, noise.free, 1.0 - SIGNIFICANCE)))
     return _Start(cut, left, misfit, limit)
 
 
@@ -464,7 +464,7 @@ def _with_track(
         spread = math.inf
         if len(widths) > 1:
             # 1.96 standard deviations make a 95 % interval of Student's t.
-            factor = float(stdtrit(len(widths) - 1, 0.975)) / NORMAL_95
+            factor = float(scipy.special.stdtrit(len(widths) - 1, 0.975)) / NORMAL_95
             spread = factor * float(np.std(widths, ddof=1)) / math.sqrt(len(widths))
         values = (*values, Value("track width", float(np.mean(widths)), spread, length))
     return replace(

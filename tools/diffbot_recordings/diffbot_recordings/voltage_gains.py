@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.all_pole_filter import after_one_sample
@@ -205,7 +205,7 @@ class _Fit:
         return self._minimum(self._best_of_grid())
 
     def _minimum(self, bounds: tuple[float, float]) -> float:
-        result = minimize_scalar(
+        result = scipy.optimize.minimize_scalar(
             self._error, bounds=bounds, method="bounded", options={"xatol": 1e-4}
         )
         return float(result.x)

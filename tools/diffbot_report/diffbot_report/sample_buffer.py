@@ -116,8 +116,12 @@ class SampleBuffer:
 
     def take(self, stamp: int, row: ArrayLike) -> None:
         """Append one row if `wants` accepts it."""
-        if self.wants(stamp):
-            self.add(np.array([stamp]), np.array(row, float)[None])
+        if not self.wants(stamp):
+            return
+        if self._size and stamp < self._stamps[self._size - 1]:
+            self._clear()
+        self.taken += 1
+        self._append(stamp, row)
 
     def add(self, stamps: Stamps, rows: Rows) -> None:
         """Append stamps, ns, (n,), and rows, (n, width); the first of equal stamps is kept."""
@@ -137,19 +141,17 @@ class SampleBuffer:
         if self.every > 1:
             kept = self._on_grid(stamps)
             stamps, rows = stamps[kept], rows[kept]
-        self._append(stamps, rows)
-        while self._size > self._capacity:
-            self._thin()
+        self._append(stamps, rows, len(stamps))
 
     def finish(self, stamp: int, row: ArrayLike) -> None:
         """Append the last row of a run, wanted or not; it replaces rows from its stamp on."""
         self._size = int(np.searchsorted(self.stamps, stamp))
         if self._size == self._capacity:
             self._thin()
-        self._append(np.array([stamp]), np.array(row, float)[None])
+        self._append(stamp, row)
 
-    def _append(self, stamps: Stamps, rows: Rows) -> None:
-        end = self._size + len(stamps)
+    def _append(self, stamps: Stamps | int, rows: ArrayLike, count: int = 1) -> None:
+        end = self._size + count
         if end > len(self._stamps):
             size = max(end, 2 * len(self._stamps))
             self._stamps = np.resize(self._stamps, size)
@@ -159,6 +161,8 @@ class SampleBuffer:
         self._stamps[self._size : end] = stamps
         self._rows[self._size : end] = rows
         self._size = end
+        while self._size > self._capacity:
+            self._thin()
 
     def _thin(self) -> None:
         if not self._period:

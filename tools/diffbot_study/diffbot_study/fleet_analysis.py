@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from diffbot_ident.estimate import NORMAL_95, Four
 from diffbot_study.fleet_causes import NO_CAUSE, name_cause
@@ -253,7 +253,7 @@ def _compare(
     whole = np.sqrt(spread**2 + errors**2 + known)
     scores = deviation / np.maximum(whole, 1e-12)
     worst = np.abs(scores).max(axis=1)
-    single = 2.0 * stdtr(_freedom(len(robots)), -worst)
+    single = 2.0 * scipy.special.stdtr(_freedom(len(robots)), -worst)
     p_values = -np.expm1(len(names) * np.log1p(-np.minimum(single, 1.0 - 1e-16)))
     results = [
         (
@@ -320,7 +320,7 @@ def _k_covariance(
     np.fill_diagonal(correlation, 1.0)
     _, _, k7, k8 = _k(centre, scale)
     units = np.array([scale["k5"], scale["k6"], k7, k8])  # with their signs
-    wide = float(stdtrit(_freedom(robots), 0.975)) / NORMAL_95
+    wide = float(scipy.special.stdtrit(_freedom(robots), 0.975)) / NORMAL_95
     std = wide * units * np.maximum(spread[order], LEAST_SPREAD)
     return tuple(map(tuple, (correlation * np.outer(std, std)).tolist()))
 

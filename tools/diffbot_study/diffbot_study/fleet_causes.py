@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize
+import scipy
 
 from diffbot_study.fleet_quantities import TORQUE, WITH_GYRO, Array
 
@@ -50,7 +50,7 @@ def name_cause(
         ]
         ways = np.array(columns).T
         left = [
-            float(optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
+            float(scipy.optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
             for moved, spread in wholes
         ]
         criteria[cause] = sum(left) + 2.0 * len(directions) * len(wholes)

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+import scipy
 
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_study.fleet_quantities import LOG, Array
@@ -184,10 +184,10 @@ def _trend(
     sizes = np.array([np.abs(drift.t), *(np.abs(t) for step in steps for t in step.t)])
     # Per quantity the tests are the splits and the slope; each kind gets half of p.
     shares = np.array([2.0, *[2.0 * len(splits)] * len(splits)])
-    p = 2.0 * stdtr(sums.freedom, -sizes) * shares[:, None]
+    p = 2.0 * scipy.special.stdtr(sums.freedom, -sizes) * shares[:, None]
     # The magnitudes decide if p is rounded to 0.
     test, best = np.unravel_index(np.lexsort((-sizes.ravel(), p.ravel()))[0], p.shape)
-    half = float(stdtrit(sums.freedom + 1.0, 0.975)) * drift.std
+    half = float(scipy.special.stdtrit(sums.freedom + 1.0, 0.975)) * drift.std
 
     def named(values: Array) -> dict[str, float]:
         return dict(zip(names, values.tolist(), strict=True))
