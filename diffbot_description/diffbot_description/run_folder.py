@@ -202,9 +202,9 @@ def locked(file: int, alone: bool) -> bool:
 def _owner(file: int) -> dict[str, str] | None:
     """Return what the owner has written; None if there is nothing."""
     with contextlib.suppress(ValueError, OSError):
-        none = json.loads(os.pread(file, 4096, 0))
-        if isinstance(none, dict):
-            return {str(key): str(value) for key, value in none.items()}
+        owner = json.loads(os.pread(file, 4096, 0))
+        if isinstance(owner, dict):
+            return {str(key): str(value) for key, value in owner.items()}
     return None
 
 
