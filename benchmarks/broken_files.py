@@ -85,7 +85,7 @@ def _broken(files: int, seed: int) -> int:
             rng = np.random.default_rng((seed, number))
             path = Path(scratch) / f"broken{whole.suffix}"
             path.write_bytes(broken(whole.read_bytes(), rng))
-            status, seconds, problem = run(path, Path(scratch) / "out")
+            status, seconds, problem = run(path, Path(scratch) / f"out{number}")
             statuses[name][status] += 1
             slowest[name] = max(slowest[name], seconds)
             if problem or seconds > LONGEST:

@@ -70,7 +70,7 @@ def main() -> None:
                 folder = Path(scratch) / f"{storage}_{minutes:g}"
                 count = write_recording(folder, minutes, storage)
                 size = 1e-6 * sum(file.stat().st_size for file in folder.iterdir())
-                cost, values_of = identify(folder, Path(scratch) / "out")
+                cost, values_of = identify(folder, folder.with_name(f"{folder.name}_out"))
                 result, stds = ([values_of[k][each] for k in NAMES] for each in ("value", "std"))
                 table.row(
                     f"{storage} {minutes:g}", count, size, *cost,

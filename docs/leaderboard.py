@@ -16,8 +16,14 @@ from diffbot_bench.leaderboard import MARKDOWN, SHORT
 from diffbot_description.command_parser import CommandParser
 
 FOLDER = Path(__file__).parent
-# Files of a run, and the page that each goes into, between the marks of its name.
-PLACES = {MARKDOWN: "leaderboard.md", CONTROL: "leaderboard_driving.md", SHORT: "paper.md"}
+# Folders of the two runs, with their options.
+RUNS = {"estimators": [], "laws": ["--control"]}
+# Files of a run, with its folder and the page that each goes into, between the marks of its name.
+PLACES = {
+    MARKDOWN: ("estimators", "leaderboard.md"),
+    CONTROL: ("laws", "leaderboard_driving.md"),
+    SHORT: ("estimators", "paper.md"),
+}
 
 
 def mark(name: str, what: str) -> str:
@@ -34,10 +40,10 @@ def filled(page: str, name: str, content: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the files of a run into the pages."""
-    for name, place in PLACES.items():
-        path = FOLDER / place
-        content = (folder / name).read_text(encoding="utf-8")
+    """Write the files of both runs into the pages."""
+    for name, (run, page) in PLACES.items():
+        path = FOLDER / page
+        content = (folder / run / name).read_text(encoding="utf-8")
         path.write_text(filled(path.read_text(encoding="utf-8"), name, content), encoding="utf-8")
 
 
@@ -50,11 +56,11 @@ def main() -> int:
     parser.add_argument("--peers", default="")
     parser.add_argument("--output", type=Path, default=Path("board"))
     given = parser.parse_args()
-    words = ["--seed", *given.seed, "--workers", given.workers, "--output", str(given.output)]
+    words = ["--seed", *given.seed, "--workers", given.workers]
     words += ["--robots", given.robots, *(["--peers", given.peers] if given.peers else [])]
     begin = time.monotonic()
-    for more in ([], ["--control"]):
-        if status := bench([*words, *more]):
+    for run, more in RUNS.items():
+        if status := bench([*words, *more, "--output", str(given.output / run)]):
             return status
     write(given.output)
     print(f"{(time.monotonic() - begin) / 60.0:.1f} min")

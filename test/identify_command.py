@@ -10,8 +10,12 @@ from diffbot_recordings.samples import EFFORTS, POSITIONS, WHEELS
 
 
 def identify(tmp_path, *arguments, pictures=False):
-    """Exit status and summary.json of `identify`, if there is one; None without."""
-    output = tmp_path / "out"
+    """Exit status and summary.json of `identify`, if there is one; None without.
+
+    The first folder of results is `out`: a second run there is refused.
+    """
+    number = len(list(tmp_path.glob("out*"))) or ""
+    output = tmp_path / f"out{number}"
     quick = () if pictures else ("--no-pictures",)
     status = main([*map(str, arguments), *quick, "--output", str(output)])
     path = output / "summary.json"

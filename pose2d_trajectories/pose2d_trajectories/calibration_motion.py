@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from numbers import Integral
 
-from pose2d_trajectories.reference import Trajectory, positive
+from pose2d_trajectories.reference import Trajectory, finite, positive
 from pose2d_trajectories.timing import (
     ACCELERATION,
     SPEED,
@@ -119,8 +119,9 @@ def calibration(
         speed: Maximum speed, m/s, > 0; `acceleration`: m/s^2, > 0.
         turn_rate: Maximum yaw rate, rad/s, > 0; `turn_acceleration`: rad/s^2, > 0.
     """
+    border = finite("border", border, "m")
     half = 0.5 * (positive("side", side, "m") - 2.0 * border)
-    if not (border >= 0.0 and half > 0.0):
+    if border < 0.0 or half <= 0.0:
         raise ValueError(
             f"side = {side} m: must be > {2.0 * border:g} m, as {border:g} m (border) are kept "
             "free on each side; clear a larger floor"

@@ -134,7 +134,7 @@ def test_umbmark_comes_back(sense, side):
         ("umbmark", {"laps": 0}, "laps = 0: must be a whole number >= 1 for umbmark"),
         ("umbmark", {"side": -1.0}, "side = -1.0 m: must be finite and > 0"),
         ("calibration", {"side": 1.0, "border": 0.5}, "side = 1.0 m: must be > 1 m, as 0.5 m"),
-        ("calibration", {"border": math.nan}, "must be > nan"),
+        ("calibration", {"border": math.nan}, "border = nan m: must be finite"),
         ("calibration", {"time": 0.0}, "time = 0.0 s: must be finite and > 0"),
         ("calibration", {"laps": 2}, "calibration has no option 'laps'"),
     ],

@@ -26,6 +26,7 @@ OPTIONS = {
     "period": st.floats(5.0, 60.0),
     "radius": lengths,
     "side": lengths,
+    "border": st.floats(0.0, 0.1),
     "length": lengths,
     "sense": st.sampled_from(("ccw", "cw")),
     "time": st.floats(5.0, 60.0),

@@ -63,9 +63,9 @@ def test_rows_are_run_with_the_robot_that_is_asked_for_and_no_other_is_left(rows
         return Outcome(0.08, 0.5, 1.0)
 
     rows(Row("Time", "c", Promise.ZERO, ("ideal",), run))
-    asked = ["--only", "in-process", "--output", str(tmp_path)]
-    assert faults.main([*asked, "--robot", "agv"]) == 0
-    assert faults.main(asked) == 0
+    asked = ["--only", "in-process", "--output"]
+    assert faults.main([*asked, str(tmp_path / "agv"), "--robot", "agv"]) == 0
+    assert faults.main([*asked, str(tmp_path / "twil")]) == 0
     assert seen == ["agv", "twil"]
 
 

@@ -29,7 +29,9 @@ def test_a_broken_file_is_answered_with_a_sentence(wholes, tmp_path, capsys, mon
 def test_whole_files_are_identified(wholes, tmp_path):
     """Otherwise the broken ones would say nothing."""
     for whole in wholes:
-        assert main([str(whole), "--no-pictures", "--output", str(tmp_path / "out")]) == 0, whole
+        assert main([str(whole), "--no-pictures", "--output", str(tmp_path / whole.stem)]) == 0, (
+            whole
+        )
 
 
 @pytest.mark.filterwarnings("error")
@@ -44,5 +46,5 @@ def test_a_cell_of_an_impossible_size_costs_only_its_row(wholes, tmp_path, capsy
             rows[len(rows) // 2] = separator.join(cells)
             path = tmp_path / whole.name
             path.write_text("\n".join(rows))
-            assert main([str(path), "--no-pictures", "--output", str(tmp_path / "out")]) == 0
+            assert main([str(path), "--no-pictures", "--output", str(tmp_path / path.stem)]) == 0
             assert "1 with a number missing or unreadable" in capsys.readouterr().out
