@@ -19,6 +19,7 @@ from diffbot_report.messages import (  # noqa: E402
     estimate_of,
     gains_of,
     ident_state,
+    tells_time,
     verdict_of,
     verification_of,
 )
@@ -120,6 +121,15 @@ def test_status():
     )  # fmt: skip
     assert result.information[0] == 3.0 and math.isnan(result.information[1])
     assert ident_state(messages.IdentStatus()).arena is None
+
+
+@pytest.mark.parametrize("time", [math.inf, -math.inf, math.nan, 1e300, -1.0])
+def test_states_whose_time_is_no_time_of_a_run_are_known(time):
+    """A report that took one ended with an OverflowError, and the run with it."""
+    for kind in (messages.IdentStatus, messages.ControllerState):
+        assert not tells_time(kind(elapsed=time))
+        assert tells_time(kind(elapsed=3.0, duration=math.inf))
+    assert not tells_time(messages.IdentStatus(duration=math.nan))
 
 
 def test_verification_keeps_models_apart():

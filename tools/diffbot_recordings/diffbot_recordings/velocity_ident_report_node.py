@@ -28,7 +28,7 @@ from diffbot_recordings.velocity_record import (
     velocity_run_findings,
 )
 from diffbot_report.inbox import Inbox
-from diffbot_report.messages import ident_state, nanoseconds
+from diffbot_report.messages import ident_state, nanoseconds, tells_time
 from diffbot_report.run_end import RunPhase
 from diffbot_report.sample_buffer import NANOSECONDS
 from diffbot_report.summary import RunFindings
@@ -137,7 +137,7 @@ class VelocityIdentReport(WatchingNode[VelocityRecord, VelocityIdentReportParame
         return (self._statuses,)
 
     def take_all(self, now: float) -> bool:
-        statuses = self._statuses.take()
+        statuses = list(filter(tells_time, self._statuses.take()))
         for message in statuses:
             self.recording.add(ident_state(message), *answer_of(message))
             self._newest = nanoseconds(message.header.stamp)

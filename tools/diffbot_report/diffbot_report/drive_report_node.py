@@ -27,7 +27,13 @@ from diffbot_report.drive_findings import drive_findings
 from diffbot_report.drive_recording import DriveRecording
 from diffbot_report.drive_results import live_table
 from diffbot_report.inbox import LATEST, Inbox
-from diffbot_report.messages import MessageReader, controller_state, gains_of, true_parameters
+from diffbot_report.messages import (
+    MessageReader,
+    controller_state,
+    gains_of,
+    tells_time,
+    true_parameters,
+)
 from diffbot_report.run_end import RunPhase
 from diffbot_report.summary import RunFindings
 from diffbot_report.watching_node import ReportParameters, WatchingNode
@@ -87,7 +93,7 @@ class DriveReport(WatchingNode[DriveRecording, DriveReportParameters]):
         recording = self.recording
         if truth := self._truth.take():
             recording.add_truth(*self._read_truth(truth))
-        for message in self._states.take():
+        for message in filter(tells_time, self._states.take()):
             state = controller_state(message)
             recording.add_state(state)
             if state.phase is RunPhase.DRIVING:

@@ -20,6 +20,7 @@ from diffbot_report.messages import (
     estimate_of,
     ident_state,
     nanoseconds,
+    tells_time,
     true_parameters,
     verdict_of,
     verification_of,
@@ -59,7 +60,7 @@ class IdentReport(WatchingNode[IdentRecording, IdentReportParameters]):
         recording = self.recording
         for message in self._truth.take():
             recording.true_parameters.add(*true_parameters(message))
-        statuses = self._statuses.take()
+        statuses = list(filter(tells_time, self._statuses.take()))
         recording.statuses += len(statuses)
         for message in statuses:
             # It may report the end.

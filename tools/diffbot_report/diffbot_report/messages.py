@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -21,6 +22,7 @@ from diffbot_report.sample_buffer import NANOSECONDS, Rows, Stamps
 
 T = TypeVar("T", FrictionEstimate, TurningEstimate)
 
+LONGEST_RUN = 1e9  # s
 # The constants of the messages are named like the phases.
 PHASES = {
     kind: {getattr(kind, phase.name): phase for phase in RunPhase if hasattr(kind, phase.name)}
@@ -36,6 +38,11 @@ ERRORS = (
 def nanoseconds(stamp: Time) -> int:
     """Convert a stamp to ns."""
     return int(stamp.sec) * NANOSECONDS + int(stamp.nanosec)
+
+
+def tells_time(message: Any) -> bool:
+    """Whether times of a state can be those of a run: anybody in the graph may publish it."""
+    return 0.0 <= message.elapsed <= LONGEST_RUN and not math.isnan(message.duration)
 
 
 class MessageReader:

@@ -6,6 +6,7 @@ Messages are those of a graph or of a recording. Times count from the first stam
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -115,7 +116,9 @@ class Readings:
         time -= self._begin or 0.0
         if kind == "JointState":
             self._newest = time
-        self._readers[kind](topic, time, message)
+        # Anybody in the graph may send states and numbers that do not exist.
+        with contextlib.suppress(ArithmeticError, LookupError, ValueError):
+            self._readers[kind](topic, time, message)
 
     def take_torques(self, message: Any) -> None:
         """Process a Float64MultiArray of commanded efforts, one for each joint.

@@ -58,6 +58,19 @@ def reported(store):
     return none["state"], {name: part["rows"] for name, part in none["series"].items()}
 
 
+def test_a_phase_that_does_not_exist_is_skipped(readings, store):
+    """It ended the view, and its stop button with it."""
+    for phase in (99, 1, 255):
+        state = Fields(
+            header=header(1.0), phase=phase, message=f"phase {phase}", elapsed=2.0, duration=5.0,
+            law="standard", torque_limit=1.0, k5=0.1, k6=-3.0, k7=2.0, k8=-9.0,
+            parameters_source="robot",
+        )  # fmt: skip
+        readings.take("/law/state", "ControllerState", state)
+    (run,) = reported(store)[0]["runs"].values()
+    assert (run["phase"], run["message"]) == ("driving", "phase 1")
+
+
 def test_wheels_alone_give_the_pose_until_somebody_tells_it(readings, store):
     for number in range(11):
         angle = 0.1 * number
