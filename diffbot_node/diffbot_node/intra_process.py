@@ -143,7 +143,10 @@ class _Topic:
 
 
 class LocalPublisher:
-    """An rclpy Publisher that also reaches its own process directly; see `origin` in senders.py."""
+    """An rclpy Publisher that also reaches its own process directly; see `origin` in senders.py.
+
+    `receiving_nodes`: names of this process's nodes that subscribe, one for each subscription.
+    """
 
     def __init__(self, publisher: Publisher[Any], room: IntraProcess, topic: _Topic) -> None:
         self._publisher, self._room, self._topic = publisher, room, topic
@@ -151,6 +154,7 @@ class LocalPublisher:
         latched = qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
         self._kept: deque[Any] | None = deque(maxlen=max(qos.depth, 1)) if latched else None
         self._receivers: tuple[LocalSubscription, ...] = ()
+        self.receiving_nodes: tuple[str, ...] = ()
         self._subscribers = 0
         self._sends = latched
         # Stands for rclpy's metadata.
@@ -175,13 +179,10 @@ class LocalPublisher:
         """Return the number of subscriptions, as counted within the last COUNT_PERIOD."""
         return self._subscribers
 
-    def receiving_nodes(self) -> list[str]:
-        """Return the names of the nodes of this process that subscribe, one per subscription."""
-        return [subscription.node.get_name() for subscription in self._receivers]
-
     def connect(self, subscriptions: list[LocalSubscription]) -> None:
         own = self._publisher.qos_profile
         self._receivers = tuple(each for each in subscriptions if _fit(own, each.qos))
+        self.receiving_nodes = tuple(each.node.get_name() for each in self._receivers)
         self.count()
 
     def send_kept(self, subscription: LocalSubscription) -> None:

@@ -170,7 +170,7 @@ class Subscribers:
 def _local_subscribers(publisher: Publisher[Any]) -> int:
     if not isinstance(publisher, LocalPublisher):
         return 0
-    return sum(map(_counts, publisher.receiving_nodes()))
+    return sum(map(_counts, publisher.receiving_nodes))
 
 
 def _counts(name: str) -> bool:

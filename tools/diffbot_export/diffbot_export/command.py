@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from diffbot_description import write_atomically
 from diffbot_description.command_parser import CommandParser
-from diffbot_description.files import closest, write_json
+from diffbot_description.files import closest, parse_json, read_text, write_json
 from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import complain, printable
 from diffbot_export.curvature_limits import LENGTH, bend_table, table_text
@@ -197,9 +196,9 @@ def export(robot: KnownRobot, targets: Sequence[str], folder: Path) -> tuple[lis
 def _check_folder(name: str, targets: Sequence[str], folder: Path) -> None:
     """Raise ValueError if files of another robot would stay beside those of this one."""
     try:
-        before = json.loads((folder / SUMMARY_FILE).read_text(encoding="utf-8"))
+        before = parse_json(read_text(folder / SUMMARY_FILE))
         other, stay = before["robot"], {*before["targets"]} - {*targets, "urdf", "sdf", "mjcf"}
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError):
         return
     if other != name and stay:
         raise ValueError(

@@ -22,8 +22,7 @@ def all_pole(coefficients: Sequence[float] | Array, values: Array) -> Array:
         return np.array(values, dtype=float)
     band = np.empty((len(coefficients), len(values)), order="F")
     band[:] = np.asarray(coefficients, dtype=float)[:, np.newaxis]
-    filtered: Array = scipy.linalg.lapack.dtbtrs(band, values, uplo="L", diag="U")[0]
-    return filtered.reshape(values.shape)
+    return _solved(band, values)
 
 
 def after_one_sample(decay: float, values: Array) -> Array:
@@ -33,8 +32,11 @@ def after_one_sample(decay: float, values: Array) -> Array:
     if not len(delayed):
         return delayed
     # The first row, the diagonal, is not read.
-    band = np.full((2, len(delayed)), -decay, order="F")
-    filtered: Array = scipy.linalg.lapack.dtbtrs(band, delayed, uplo="L", diag="U", overwrite_b=1)[
-        0
-    ]
+    return _solved(np.full((2, len(delayed)), -decay, order="F"), delayed, overwrite=True)
+
+
+def _solved(band: Array, values: Array, overwrite: bool = False) -> Array:
+    filtered: Array = scipy.linalg.lapack.dtbtrs(
+        band, values, uplo="L", diag="U", overwrite_b=overwrite
+    )[0]
     return filtered.reshape(values.shape)
