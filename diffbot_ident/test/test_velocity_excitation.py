@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from arc_odometry import Arc, Pose, RimLimit, Velocity
+from diffbot_description import load_robot
+from diffbot_ident.excitation.velocity_course import VelocityCourse, VelocityCourseSettings
 from diffbot_ident.excitation.velocity_excitation import SIZES, SMALLEST, VelocityExcitation
 
 STEP = 0.01
@@ -98,3 +100,9 @@ def test_after_an_interruption_another_card_is_played():
 def test_impossible_settings_are_refused(room, limits, says):
     with pytest.raises(ValueError, match=says):
         VelocityExcitation(room, Velocity(*limits))
+
+
+@pytest.mark.parametrize("given", ["", "none", "3x3"])
+def test_the_border_is_kept_in_the_arena_that_is_meant_if_none_is_given(given):
+    settings = VelocityCourseSettings(arena=given, border=0.3)
+    assert VelocityCourse(load_robot("turtlebot2"), settings, 0.1).arena.allowed == (2.4, 2.4)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from arc_odometry import REST, Pose, Velocity
 from arc_odometry.odometry_checks import OdometrySample, OdometryStamps, PoseContinuity
@@ -91,7 +91,8 @@ class VelocityCourse:
         self._measures_stop, self._use_poses = measures_stop, use_poses
         self._inform, self._warn = inform, warn
         self.limits = robot.speed_limits(settings.linear_velocity, settings.angular_velocity)
-        self.arena = Arena.parse(settings.arena, settings.border) or DEFAULT_ARENA
+        given = Arena.parse(settings.arena, settings.border)
+        self.arena = given or replace(DEFAULT_ARENA, border=settings.border)
         self.newest = math.nan
         self.phase, self.problem = Phase.WAITING, ""
         self.pose, self.velocity = Pose(0.0, 0.0, 0.0), REST
