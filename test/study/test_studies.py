@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from diffbot_study import study as command
-from diffbot_study.study_plan import study_from
+from diffbot_study.study_plan import READY_MADE, load_study, study_file, study_from
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
 from diffbot_study.study_summary import LABELS, answer, cells, draw_study, shown, study_charts
 from diffbot_study.task_cluster import TaskEnd
@@ -51,6 +51,21 @@ def test_a_wrong_study_is_refused_by_name(more, says):
     with pytest.raises(ValueError) as caught:
         changed(**more)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", READY_MADE)
+def test_a_ready_made_study_has_its_name_and_points(name):
+    study = load_study(study_file(name))
+    assert study.name == name
+    assert study.points()
+
+
+def test_a_study_that_is_neither_file_nor_ready_made_is_refused_with_the_names(tmp_path):
+    with pytest.raises(ValueError, match="no such file, nor a study of coverage, encoders"):
+        study_file("encoder")
+    mine = tmp_path / "encoder.yaml"
+    mine.write_text("kind: drive")
+    assert study_file(str(mine)) == mine
 
 
 def test_points_are_all_combinations_with_one_sample_for_each_seed():
