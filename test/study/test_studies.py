@@ -241,6 +241,18 @@ def test_a_study_that_lost_a_task_or_was_interrupted_goes_on(tmp_path, monkeypat
     assert (tmp_path / "b" / "study.png").stat().st_size > 1000
 
 
+def test_a_ready_made_study_runs_by_its_name(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(command, "run_chunk", quick_chunk)
+    monkeypatch.setattr(command, "Cluster", InProcess)
+    (tmp_path / "small.yaml").write_text(json.dumps(SMALL))
+    monkeypatch.setattr("diffbot_study.study_plan.READY_MADE", ("small",))
+    monkeypatch.setattr("diffbot_study.study_plan._READY_MADE", tmp_path)
+    assert command.main(["small", "--output", str(tmp_path / "results")]) == 0
+    page = (tmp_path / "results" / "study.html").read_text()
+    assert "study small" in page and '"first_seed": 300' in page.replace("&quot;", '"')
+
+
 def test_a_table_has_each_row_once_whoever_is_killed(tmp_path):
     pytest.importorskip("pyarrow")
     from diffbot_study.parquet_store import ParquetStore

@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> i
     options = _parser(program).parse_args(words)
 
     def work() -> int:
-        study = load_study(study_file(options.file))
+        options.file = study_file(options.file)
+        study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
         console = Console(highlight=False, markup=False)
         with output_folder(output, f"study {study.name}", adds=True) as folder:
@@ -234,7 +235,7 @@ def _report_results(
         console.print(f"{count} runs without a result: {printable(reason)}", soft_wrap=True)
     summary = {
         "name": study.name,
-        "file": options.file,
+        "file": str(options.file),
         "kind": study.kind,
         "description": study.description,
         "runs": len(rows),
