@@ -2,15 +2,18 @@
 """Learning from ordinary driving: do the combined intervals hold, and are changes found?
 
 torque  Robots of the independent plant drive missions (speeds and turns held for some seconds, with
-        gentle ramps, by a velocity controller), in stretches with pauses between. In every second
-        robot --fault happens after half of the stretches. Truth is K5..K8 of the closed form.
+        gentle ramps, by a velocity controller), in stretches with pauses between. In three of five
+        a payload of 10 % or twice the friction of the left wheel comes after half of the stretches.
+        Truth is K5..K8 of the closed form.
 hours   Robots with wrong files work for --stretches minutes with slip of their own and, by
         --sensor, a gyro, poses (10 Hz, 1 cm, 0.5 deg, 2 % outliers) or a laser in a room of its
-        own each minute. One slow spin each way is in it. Truth is radii, track, gyro and mounting.
+        own each minute, or in a corridor with door frames, whose end is in sight of every second
+        robot. One slow spin each way is in it. Truth is radii, track, gyro and mounting.
 weeks   The same, with a fault after half of the stretches in three of five robots: a tyre of
         -1 %, a gyro of 1 %, a sensor moved by 2 cm, slip; `--sensor gyro`: tyre and track only.
 long    72 simulated hours of values, minute by minute: time and memory; killed 20 times and
         continued, to be equal; a damaged state.
+cost    Processor time of a minute of states with efforts at 50 Hz, without and with a laser.
 
     ./diffbot python benchmarks/learning.py torque --robots 10 --stretches 12 --seed 1
     ./diffbot python benchmarks/learning.py hours --robots 20 --stretches 60 --sensor both
@@ -39,8 +42,10 @@ import yaml
 from benchmark_tables import by_robots, options, wilson
 from beyond_the_model import write_table
 from calibration import random_geometry
-from made_recordings.made_laser import MadeLaser, corridor_with_doors, laser_poses, room
+from made_recordings.excited_runs import RunSetting, record
+from made_recordings.made_laser import MadeLaser, corridor_with_doors, laser_poses, room, scans
 from made_recordings.made_readings import RAMP, Leg, MadeGyro, MadePoses, simulated_drive
+from made_recordings.recorded_bag import RecordedBag
 
 from arc_odometry import WheelGeometry
 from diffbot_bench.independent_plant import (
@@ -59,7 +64,12 @@ from diffbot_learning.learned_robot import DamagedState, LearnedRobot, summary
 from diffbot_learning.stretch import Stretch, driven_motions, read_stretch
 from diffbot_recordings.laser_poses import LASER_ERRORS
 from diffbot_recordings.samples import RecordingError
-from diffbot_recordings.sensor_readings import CalibrationReadings, CommonPoseErrors
+from diffbot_recordings.sensor_readings import (
+    CalibrationReadings,
+    CommonPoseErrors,
+    WheelPath,
+    WheelTurns,
+)
 
 # Mission: longest and shortest time of a speed, s; accelerations as fractions of the torque limit.
 LONGEST, SHORTEST, GENTLE = 6.0, 2.0, 0.4
@@ -529,10 +539,40 @@ def _killed(folder: Path, seed: int) -> int:
             kills += 1
 
 
+def cost(arguments: argparse.Namespace) -> None:
+    """Print the processor time of a minute at 50 Hz, without and with a laser."""
+    run, rng = record(RunSetting(period=0.02), arguments.seed, 60.0), np.random.default_rng(1)
+    wheels = WheelTurns(*np.array([(one.stamp, *one.position) for one in run.samples]).T)
+    poses = WheelPath(wheels, run.geometry).poses
+    laser = [*scans(poses, room(rng, 14.0), MadeLaser(), 0.1, wheels.stamps[-1] - 0.2, rng)]
+    with tempfile.TemporaryDirectory() as name:
+        for rays, seen in ((0, []), (MadeLaser.rays, laser)):
+            folder = Path(name, str(rays))
+            with RecordedBag(folder) as bag:
+                for sample in run.samples:
+                    bag.joint_state("/joint_states", sample)
+                for scan in seen:
+                    bag.scan("/scan", scan)
+            took = []
+            for _ in range(3):
+                begun = time.process_time()
+                stretch = read_stretch(folder, "twil")
+                took.append(time.process_time() - begun)
+            text = (
+                f"{len(run.samples)} states and {len(seen)} scans of {rays} rays: {min(took):.2f} s"
+            )
+            print(
+                f"{text}, {100.0 * min(took) / 60.0:.1f} % of a core; {len(stretch.values)} values"
+            )
+
+
+KINDS = {"torque": torque, "hours": hours, "weeks": weeks, "long": long, "cost": cost}
+
+
 def main() -> None:
     """Print what one kind of run tells."""
     parser = options(__doc__, robots=10, seed=1)
-    parser.add_argument("kind", choices=("torque", "hours", "weeks", "long"))
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("--stretches", type=int, default=12, help="of each robot, %(default)s")
     parser.add_argument("--seconds", type=float, default=30.0, help="of a stretch, %(default)s")
     parser.add_argument("--walls", choices=(ROOM, CORRIDOR), default=ROOM, help="of the laser")
@@ -540,7 +580,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2, help="processes, %(default)s")
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    {"torque": torque, "hours": hours, "weeks": weeks, "long": long}[arguments.kind](arguments)
+    KINDS[arguments.kind](arguments)
 
 
 if __name__ == "__main__":
