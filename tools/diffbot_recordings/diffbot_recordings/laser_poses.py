@@ -254,7 +254,8 @@ def _straightened(points: Array, times: Array, scan: Scan, velocity: Array) -> A
 def _bent(points: Array, times: Array, velocity: Array) -> float:
     """Return by how much a velocity, (x, y, yaw), bends a scan from its middle to its ends, m."""
     farthest = math.sqrt(float(np.median(np.sum(points**2, axis=1))))
-    return 0.5 * float(np.ptp(times)) * (math.hypot(*velocity[:2]) + farthest * abs(velocity[2]))
+    speed = math.hypot(velocity[0], velocity[1]) + farthest * abs(float(velocity[2]))
+    return 0.5 * float(np.ptp(times)) * speed
 
 
 def _cloud(points: Array) -> tuple[Any, Any]:
