@@ -303,8 +303,8 @@ def print_table(robots: list[Calibrated]) -> None:
                 inside.append(own[-1])
         said = percent(np.mean(inside)) if inside else "not identified"
         table.row(name, float(np.percentile(errors, 95.0)), max(errors), said)
-    told = [own for own in together if own]
-    print(f"all {sum(map(len, told))} intervals together: {by_robots(told)}")
+    known = [own for own in together if own]
+    print(f"all {sum(map(len, known))} intervals together: {by_robots(known)}")
     table = Table("drift of", "before", "after", "times less", "median robot", "least")
     drift = np.array([each.drift for each in robots])
     for i, (name, factor) in enumerate({"heading, deg": 57.29578, "position, mm": 1e3}.items()):
