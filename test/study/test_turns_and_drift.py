@@ -145,19 +145,19 @@ def test_the_interval_of_friction_holds_mostly_although_its_fall_can_hardly_be_t
     random, std = np.random.default_rng(8300), 0.1
     mean = std / math.sqrt(12.0)
     information = np.diag([1e8, std**-2, 1e-6])
-    held, named, wider = {}, {}, {}
+    holds, named, wider = {}, {}, {}
     for fall in (0.0, 1.0, 1.5, 2.0, 3.0, 4.0):
-        held[fall], named[fall], wider[fall] = 0.0, 0.0, []
+        holds[fall], named[fall], wider[fall] = 0.0, 0.0, []
         for error, seen in random.standard_normal((500, 2)):
             seen = std * (seen - fall)
             drift = _likely_drifts(information, information @ np.array([0.0, seen, 0.0]))
-            share, more = (0.0, 0.0) if drift is None else (drift[0][1], drift[1][1])
-            deviation = math.hypot(mean, more * (1.0 + 0.5 * share))
-            off = mean * error + 0.5 * (fall * std + share)
-            held[fall] += (abs(off) < 1.96 * deviation) / 500
+            fraction, more = (0.0, 0.0) if drift is None else (drift[0][1], drift[1][1])
+            deviation = math.hypot(mean, more * (1.0 + 0.5 * fraction))
+            off = mean * error + 0.5 * (fall * std + fraction)
+            holds[fall] += (abs(off) < 1.96 * deviation) / 500
             named[fall] += (drift is not None and drift[2][1]) / 500
             wider[fall].append(deviation / mean)
-    assert min(held.values()) > 0.56 and min(held[0.0], held[4.0]) > 0.92, held
+    assert min(holds.values()) > 0.56 and min(holds[0.0], holds[4.0]) > 0.92, holds
     assert named[0.0] < 0.02 and named[4.0] > 0.8, named
     assert np.median(wider[0.0]) < 1.05
 
