@@ -11,7 +11,7 @@ import numpy as np
 from diffbot_description.findings import DescriptionFindings, joined
 from diffbot_description.plausible_inertia import bounds, raw_body
 from diffbot_description.urdf_shapes import ShapeReader
-from diffbot_description.urdf_tree import PlacedLink
+from diffbot_description.urdf_tree import Array, PlacedLink
 from diffbot_description.urdf_wheels import Wheel
 
 DENSEST = 15_000.0  # maximum density, kg/m^3; masses may be in grams beyond it
@@ -99,5 +99,5 @@ def _size(hull: Mapping[str, float]) -> tuple[float, float, float]:
     return hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]
 
 
-def _metres(size: Sequence[float]) -> str:
+def _metres(size: Sequence[float] | Array) -> str:
     return f"{size[0]:.3g} x {size[1]:.3g} x {size[2]:.3g} m"

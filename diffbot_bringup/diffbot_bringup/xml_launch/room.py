@@ -55,7 +55,7 @@ def check_room(processes: Sequence[ProcessDescription]) -> None:
         if arena is not None:
             _refused(arena.room, reach(robot))
     if calibrates:
-        from pose2d_trajectories.shapes import calibration
+        from pose2d_trajectories.calibration_motion import calibration
 
         own = nodes["trajectory_publisher"]
         names = ("side", "border", "time", "speed", "acceleration", "turn_rate")
@@ -81,8 +81,10 @@ def _parameters(processes: Sequence[ProcessDescription]) -> dict[str, dict[str, 
             if before != "--params-file":
                 continue
             try:
-                text = isinstance(word, ParameterText)
-                content = parse_yaml(word.text) if text else read_yaml(Path(str(word)))
+                if isinstance(word, ParameterText):
+                    content = parse_yaml(word.text)
+                else:
+                    content = read_yaml(Path(word))
             except (ValueError, OSError):
                 continue
             for key, section in (content or {}).items():
