@@ -41,14 +41,15 @@ def check_room(processes: Sequence[ProcessDescription]) -> None:
     """Raise UsageError for an arena that is too small for the robot, or for the calibration."""
     nodes = _parameters(processes)
     calibrates = nodes.get("trajectory_publisher", {}).get("trajectory") == "calibration"
-    if not calibrates and all(own.get("arena", "none") == "none" for own in nodes.values()):
+    bounded = [own for own in nodes.values() if own.get("arena") not in (None, "", "none")]
+    if not calibrates and not bounded:
         return
     from diffbot_description import load_robot
     from diffbot_description.arena import Arena, reach
 
-    for own in nodes.values():
+    for own in bounded:
         try:
-            arena = Arena.parse(str(own.get("arena", "none")), float(own.get("border", 0.0)))
+            arena = Arena.parse(str(own["arena"]), float(own.get("border", 0.0)))
             robot = load_robot(own.get("robot", ""))
         except (ValueError, ImportError, OSError):
             continue  # the nodes report what is wrong
