@@ -32,7 +32,12 @@ from diffbot_description.plausible_inertia import (
     box_inertia,
     cylinder_inertia,
     group_body,
-    raw_body,
+)
+from diffbot_description.plausible_mass import (
+    check_hull,
+    check_not_empty,
+    check_wheel_density,
+    say_dense_links,
 )
 from diffbot_description.robot import name_from
 from diffbot_description.skid_steer import (
@@ -49,10 +54,10 @@ from diffbot_description.urdf_tree import PlacedLink, RigidBody, UrdfTree
 from diffbot_description.urdf_wheels import (
     UNEVEN,
     Sides,
-    Wheel,
     WheelPair,
     compare_with_drives,
     find_sides,
+    sliding_wheels,
     wheel_pair,
 )
 
@@ -61,8 +66,6 @@ _COUNTS = {1: "two", 2: "four", 3: "six"}  # number of wheels in words, by the n
 MASS_FRACTION = 0.05  # largest assumed mass of a wheel without mass, as a share of the body's
 STAND_IN = 0.1  # largest share of the wheels' mass that only stands for a body's missing mass
 WHEEL_DENSITY = 700.0  # largest assumed density of a wheel without mass, kg/m^3
-DENSEST = 15_000.0  # maximum density of hull and wheels, kg/m^3; masses may be in grams beyond it
-LIGHTEST = 5.0  # minimum density of a body that takes torques, kg/m^3; foam has 15
 ROTOR_FRACTION = (
     10.0  # largest share of the robot's mass that rotors may add to its equivalent mass
 )
@@ -141,6 +144,12 @@ def _describe(
     geometry = wheel_pair(one_wheel(sides.left), one_wheel(sides.right), findings)
     compare_with_drives(tree, geometry, findings)
     links = _body_links(tree, sides, findings)
+    if slide := sliding_wheels(tree, shapes, sides):
+        findings.replaced(
+            "wheels that neither drive nor swivel",
+            f"{joined(slide)} slide sideways when the robot turns, and resist it",
+            "casters without friction; if they drive, command them in the URDF",
+        )
     named = tree.element.get("name", "")
     content: dict[str, Any] = {"name": name_from(named)}
     findings.sources["name"] = "of <robot>"
@@ -158,11 +167,11 @@ def _describe(
         findings.sources["body.mass"] = f"{ASSUMED}, the URDF has none"
     spread = (apart(sides.left) + apart(sides.right)) / 2
     for side in (sides.left, sides.right):
-        _check_density(side, shapes)
+        check_wheel_density(side, shapes)
     content["wheels"] = _wheels(geometry, pair, spread, body.mass, findings)
     content["body"] = _body(body, links, shapes, geometry, findings)
     if command is not CommandKind.VELOCITY and findings.sources["body.shape"] != ASSUMED:
-        _check_not_empty(content["body"], links)
+        check_not_empty(content["body"]["shape"], body.mass, links)
     stand = _stand(content, links, shapes, geometry)
     for entry in stand.changed:
         findings.replaced(*entry)
@@ -285,39 +294,8 @@ def _assumed_wheel(body_mass: float, geometry: WheelPair) -> float:
     return min(MASS_FRACTION * body_mass, WHEEL_DENSITY * volume)
 
 
-def _check_density(side: Sequence[Wheel], shapes: ShapeReader) -> None:
-    for wheel in side:
-        mass = raw_body(wheel.links).mass
-        box = bounds(shapes.all_shapes(wheel.links))
-        volume = max(
-            math.pi * wheel.radius**2 * wheel.width,
-            0.0 if box is None else float(np.prod(box[1] - box[0])),
-        )
-        if mass > DENSEST * volume:
-            raise ValueError(
-                f"the wheel of joint '{wheel.joint.name}', {mass:.4g} kg with a radius of "
-                f"{wheel.radius:.3g} m and a width of {wheel.width:.3g} m, is heavier than solid "
-                f"metal ({mass / volume:.3g} kg/m^3, at most {DENSEST:g}). Correct its mass (kg, "
-                "not g) or its shapes (m, not mm)."
-            )
-
-
 def _without(masses: Sequence[float]) -> str:
     return "the wheels" if max(masses) <= 0 else f"the {'left' if masses[0] <= 0 else 'right'} one"
-
-
-def _check_not_empty(body: dict[str, Any], links: Sequence[PlacedLink]) -> None:
-    """Raise ValueError if the masses of the body's links can only be stand-ins."""
-    hull = body["shape"]
-    volume = (hull["front"] - hull["rear"]) * hull["width"] * (hull["top"] - hull["bottom"])
-    if body["mass"] < LIGHTEST * volume:
-        without = joined([x.name for x in links if x.has_shape and not x.body_mass() > 0])
-        hint = f" (of {without})" if without else ""
-        raise ValueError(
-            f"the body's mass = {body['mass']:.4g} kg in a hull of {volume:.3g} m^3 is lighter "
-            f"than foam ({body['mass'] / volume:.3g} kg/m^3, at least {LIGHTEST:g}). Give the "
-            f"missing masses{hint}, or --mass KILOGRAMS, or --command velocity if it takes cmd_vel."
-        )
 
 
 def _wheels(
@@ -412,32 +390,42 @@ def _body(
 ) -> dict[str, Any]:
     hull = _hull(links, shapes, geometry, findings)
     size = np.array([hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]])
-    volume = float(np.prod(size))
-    if body.mass > DENSEST * volume:
-        much = f" ({body.mass / volume:.3g} kg/m^3)" if volume > 1e-9 else ""
-        raise ValueError(
-            f"the body's mass = {body.mass:.4g} kg in a hull of {size[0]:.3g} x {size[1]:.3g} x "
-            f"{size[2]:.3g} m is heavier than solid metal{much}. Correct the "
-            "masses (kg, not g) or the shapes (m, not mm), or give --mass KILOGRAMS."
-        )
-    x, z = _center_of_mass(body, hull, geometry, findings)
+    check_hull(hull, geometry.track, body.mass, links, shapes)
+    say_dense_links(links, shapes, findings)
+    x, z = _center_of_mass(body, _reach(hull, links, shapes, geometry), geometry, findings)
     findings.sources["body.inertia"] = "summed about the centre of mass, axes of the root link"
     inertia = np.diag(body.inertia).copy()
-    box = np.diag(box_inertia(body.mass, size))
-    if np.any(inertia <= 0) or np.any(inertia < 0.02 * box):
+    solid = np.diag(box_inertia(body.mass, size))
+    if np.any(inertia <= 0) or np.any(inertia < 0.02 * solid):
         findings.replaced(
             f"body ({body.mass:.4g} kg)",
             f"inertias {', '.join(f'{v:.3g}' for v in inertia)} kg m^2 are below 2% of a solid box "
             "of its size",
-            f"{', '.join(f'{v:.3g}' for v in box)} kg m^2, of that box",
+            f"{', '.join(f'{v:.3g}' for v in solid)} kg m^2, of that box",
         )
         findings.sources["body.inertia"] = f"{ASSUMED}, of a solid box of the hull's size"
-        inertia = box
+        inertia = solid
     return {
         "mass": body.mass,
         "center_of_mass": {"x": x, "z": z},
         "inertia": dict(zip(("roll", "pitch", "yaw"), map(float, inertia), strict=True)),
         "shape": hull,
+    }
+
+
+def _reach(
+    hull: dict[str, float], links: Sequence[PlacedLink], shapes: ShapeReader, geometry: WheelPair
+) -> dict[str, float]:
+    """Return the hull with arms and other movable parts, which have masses, too."""
+    box = bounds(shapes.all_shapes(links))
+    if box is None:
+        return hull
+    low, high = (corner - [*geometry.middle[:2], geometry.ground] for corner in box)
+    least = {"rear": float(low[0]), "bottom": float(low[2])}
+    most = {"front": float(high[0]), "top": float(high[2])}
+    return {
+        name: min(value, least[name]) if name in least else max(value, most.get(name, value))
+        for name, value in hull.items()
     }
 
 
@@ -451,6 +439,13 @@ def _center_of_mass(
         findings.assumed.append("body.center_of_mass: the URDF has no masses; over the axle")
         return 0.0, (hull["bottom"] + hull["top"]) / 2
     x, y, z = (float(v) for v in body.com - np.array([*geometry.middle[:2], geometry.ground]))
+    if abs(y) > geometry.track / 2:
+        raise ValueError(
+            f"the body's centre of mass is {abs(y):.3g} m to the {'left' if y > 0.0 else 'right'} "
+            f"of the middle between the wheels, whose track is {geometry.track:.3g} m: it would "
+            "tip. Correct <origin> of the wheels or of <inertial>, or name the wheels: --wheels "
+            "LEFT RIGHT."
+        )
     if abs(y) > OFF_MIDDLE * geometry.track / 2:
         say(
             "body.center_of_mass",

@@ -3,7 +3,9 @@
 
 The first node of a run, its launch, or the command that writes there leaves the file CLAIM with a
 random name, that of the launch (from the environment variable LAUNCH), and locks it (flock) until
-it ends. Nodes started by hand share a folder while one of them runs. Imports no ROS.
+it ends. A claim alone in a folder, which nobody locks, is that of a run that was killed before it
+wrote anything, and counts as none. Nodes started by hand share a folder while one of them runs.
+Imports no ROS.
 """
 
 from __future__ import annotations
@@ -129,7 +131,7 @@ def _take(file: int, folder: Path, run: str, adds: bool) -> bool:
     if not locked(file, alone=True) or not _is_at(file, folder):
         raise FolderTaken(_refusal(folder, _owner(file), "is active"))
     owner = _owner(file)
-    if owner is None and (adds or not (folder / SUMMARY).exists()):
+    if _is_free(owner, folder, adds):
         _write(file, new_launch_name(), run)
         return True
     if owner is None or not adds or owner.get("run") != run:
@@ -142,6 +144,13 @@ def _is_at(file: int, folder: Path) -> bool:
         return os.path.samestat(os.fstat(file), os.stat(folder / CLAIM))
     except OSError:
         return False
+
+
+def _is_free(owner: Mapping[str, str] | None, folder: Path, adds: bool = False) -> bool:
+    """Whether a folder whose claim nobody locks holds results of nobody."""
+    if owner is None:
+        return adds or not (folder / SUMMARY).exists()
+    return os.listdir(folder) == [CLAIM]
 
 
 def new_launch_name() -> str:
@@ -167,7 +176,7 @@ def claim(folder: Path, launch: str, run: str = "") -> None:
     try:
         first = locked(file, alone=True)
         if first:
-            if (owner := _owner(file)) is None and not (folder / SUMMARY).exists():
+            if _is_free(owner := _owner(file), folder):
                 _write(file, launch, run)
             elif owner is None or not launch or owner.get("launch") != launch:
                 raise FolderTaken(_refusal(folder, owner, "has ended"))

@@ -133,12 +133,12 @@ class ShapeReader:
         """Return kind, half extents and centre of a shape, in its own frame."""
         zero = np.zeros(3)
         if shape.tag == "box":
-            return "box", numbers(shape, "size", 3, "", owner) / 2, zero
+            return "box", _sizes(shape, "size", 3, owner) / 2, zero
         if shape.tag == "sphere":
-            return "sphere", np.full(3, numbers(shape, "radius", 1, "", owner)[0]), zero
+            return "sphere", np.full(3, _sizes(shape, "radius", 1, owner)[0]), zero
         if shape.tag == "cylinder":
-            radius = numbers(shape, "radius", 1, "", owner)[0]
-            length = numbers(shape, "length", 1, "", owner)[0]
+            radius = _sizes(shape, "radius", 1, owner)[0]
+            length = _sizes(shape, "length", 1, owner)[0]
             return "cylinder", np.array([radius, radius, length / 2]), zero
         if shape.tag == "mesh":
             name = shape.get("filename", "")
@@ -161,6 +161,16 @@ class ShapeReader:
                 self._boxes[name] = None
                 self.unread[name] = str(error)
         return self._boxes[name]
+
+
+def _sizes(shape: ElementTree.Element, name: str, count: int, owner: str) -> Array:
+    values = numbers(shape, name, count, "", owner)
+    if np.any(values < 0):
+        text = shape.get(name)
+        raise ValueError(
+            f'{owner}: <{shape.tag} {name}="{text}"> must not be negative. Correct it.'
+        )
+    return values
 
 
 def mesh_box(path: Path) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from xml.etree import ElementTree
@@ -199,6 +200,13 @@ class UrdfTree:
         if robot.tag != "robot":
             raise ValueError(f"the URDF's first element is <{robot.tag}>, it must be <robot>.")
         self.element = robot
+        for tag in ("link", "joint"):
+            names = Counter(each.get("name", "") for each in robot.findall(tag))
+            twice = next((name for name, count in names.items() if count > 1), None)
+            if twice is not None:
+                raise ValueError(
+                    f"the URDF has two of <{tag} name='{twice}'>. Remove or rename one."
+                )
         self._elements = {link.get("name", ""): link for link in robot.findall("link")}
         LINKS.check(len(self._elements))
         # Only direct children of <robot>: <ros2_control> and <transmission> contain <joint> too.

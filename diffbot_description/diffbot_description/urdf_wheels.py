@@ -30,6 +30,8 @@ ROLLS = 0.7
 CASTER_FRACTION = 0.67
 UNEVEN = 0.01  # relative difference from which a note is made
 FULL_TURN = 2 * math.pi * 0.99
+# A caster that turns by no more than this cannot trail when the robot reverses: it steers.
+HALF_TURN = math.pi * 1.01
 _NOT_DRIVEN = re.compile(r"cast[eo]r|idler|ball|swivel|trail|roller|passive|support", re.I)
 _STEERS = re.compile(r"wheel|steer", re.I)
 _DRIVE_TAGS = ("left_joint", "right_joint", "leftJoint", "rightJoint")
@@ -204,6 +206,8 @@ def find_sides(
     """
     if names is not None:
         left, right = (_named(tree, shapes, name, radius) for name in names)
+        if left.joint.name == right.joint.name:
+            raise ValueError(f"--wheels has '{left.joint.name}' twice. {_turning(tree)}")
         if left.center[1] <= right.center[1]:
             raise ValueError(
                 f"'{left.joint.name}' (y = {left.center[1]:.4g} m) lies to the right of "
@@ -325,24 +329,44 @@ def _driven(
     named = {joint.name for joint in candidates} & commanded
     if named:
         driven = [j for j in candidates if j.name in named or j.mimic in named]
-        return driven, "commanded in the URDF"
+        return _standing(tree, shapes, driven), "commanded in the URDF"
     free = [j for j in candidates if not _NOT_DRIVEN.search(f"{j.name} {j.child}")]
-    return free or candidates, "by their axes and places"
+    return _standing(tree, shapes, free or candidates), "by their axes and places"
+
+
+def _standing(tree: UrdfTree, shapes: ShapeReader, joints: list[Joint]) -> list[Joint]:
+    """Return those that stand on the ground, or whose shapes cannot be read; arms do not."""
+    ground = _on_the_ground(tree, shapes)
+    if sum(joint.name in ground for joint in joints) < 2:  # sprockets of a track are higher
+        return joints
+    return [
+        joint
+        for joint in joints
+        if joint.name in ground or not shapes.all_shapes(_turning_with(tree, joint))
+    ]
 
 
 def _check_no_steering(tree: UrdfTree, shapes: ShapeReader, commanded: set[str]) -> None:
+    # What turns at the end of an arm is no wheel: wheels stand on the ground.
     rolling = _on_the_ground(tree, shapes)
-    for name in sorted(commanded):
-        joint = tree.joints[name]
+    above = {joint.name for wheel in rolling for joint in tree.joints_above(wheel)}
+    for name, joint in sorted(tree.joints.items()):
         if joint.type not in ROLLING_TYPES or abs(tree.axis(joint)[2]) < 0.9:
             continue
-        # What turns at the end of an arm is no wheel: wheels stand on the ground.
-        steered = any(joint in tree.joints_above(wheel) for wheel in rolling)
-        if steered or _STEERS.search(name):
+        turns, hint = "turns", "If it is to roll, correct its <axis> or <origin rpy>."
+        if name in commanded:
+            steers, what = name in above or _STEERS.search(name) is not None, "the commanded joint"
+        else:
+            steers = name in above and (joint.travel <= HALF_TURN or "steer" in name.lower())
+            what = "the joint"
+            if joint.travel <= HALF_TURN:
+                turns = f"turns by at most {math.degrees(joint.travel):.3g} degrees, and with it"
+                hint = 'If it is a caster\'s swivel, make it type="continuous".'
+        if steers:
             raise ValueError(
-                f"the commanded joint '{name}' turns a wheel about the vertical: the robot steers "
+                f"{what} '{name}' {turns} a wheel about the vertical: the robot steers "
                 "as a car or by swerve modules, but the suite supports only robots that turn by "
-                "two driven wheels. If it is to roll, correct its <axis> or <origin rpy>."
+                f"two driven wheels. {hint}"
             )
 
 
@@ -361,6 +385,26 @@ def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
             bottoms[joint.name] = float(axle[2]), math.inf
     ground = min((bottom for bottom, _ in bottoms.values()), default=0.0)
     return [name for name, (low, radius) in bottoms.items() if low <= ground + 0.5 * radius]
+
+
+def sliding_wheels(tree: UrdfTree, shapes: ShapeReader, sides: Sides) -> list[str]:
+    """Return the joints of wheels beside the axle that neither drive nor swivel, nor roll freely.
+
+    They slide sideways when the robot turns, unlike casters.
+    """
+    driven = (*sides.left, *sides.right)
+    names = {wheel.joint.name for wheel in driven}
+    middle = sum(float(wheel.center[0]) for wheel in driven) / len(driven)
+    results = []
+    for name in _on_the_ground(tree, shapes):
+        joint = tree.joints[name]
+        called = _NOT_DRIVEN.search(f"{name} {joint.child}")
+        apart = abs(float(tree.links[joint.child].translation[0]) - middle)
+        if name in names or called or _swivels(tree, joint) or not _sign(tree, joint, CAMBER):
+            continue
+        if apart > driven[0].radius:
+            results.append(name)
+    return results
 
 
 def _turning_with(tree: UrdfTree, joint: Joint) -> tuple[PlacedLink, ...]:
@@ -455,7 +499,7 @@ def _no_radius(joint: Joint, links: Sequence[PlacedLink], shapes: ShapeReader) -
     return (
         f"link '{joint.child}' of joint '{joint.name}' has no round shape on its axle (sphere, "
         f"cylinder along it, or a mesh with equal sides){meshes}. Give its radius: "
-        "--wheel-radius METRES."
+        "--wheel-radius METRES, or name the two joints that drive: --wheels LEFT RIGHT."
     )
 
 

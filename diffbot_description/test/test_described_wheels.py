@@ -283,3 +283,95 @@ def test_inertias_that_a_rule_gives_are_assumed():
     assert not any("their mean" in entry for entry in result.corrected)
     assert any("the URDF gives the right one none" in entry for entry in result.assumed)
     assert not names & {*described(robot())[1].assumed}
+
+
+# What does not stand on the ground, what steers, and what cannot be.
+
+
+def test_shoulders_of_two_arms_are_no_wheels():
+    """Their joints turn about y, on both sides, and carry something round: above the ground."""
+    arms = [
+        link(f"{n}_arm", inertial(1.0, 3e-3, 3e-3, 3e-3) + shape(cylinder(0.05, 0.1), tilted))
+        + joint(f"{n}_shoulder", "base_link", f"{n}_arm", "continuous",
+                origin(0.1, y, 0.3) + '<axis xyz="0 1 0"/>')
+        for n, y in (("left", HALF_TRACK), ("right", -HALF_TRACK))
+        for tilted in [origin(roll=HALF_PI)]
+    ]  # fmt: skip
+    control = commanded("left_joint", "right_joint", "left_shoulder", "right_shoulder")
+    for more in ("", control, control.replace("velocity", "effort")):
+        result, own = described(robot(base(), LEFT, RIGHT, CASTERS, *arms, more))
+        assert own.joints.names == ("left_joint", "right_joint")
+        # The arms reach 0.41 m above the ground: their masses are not moved into the hull.
+        assert own.body.center_of_mass.z == pytest.approx((6 * 0.09 + 2 * 0.36) / 8)
+        assert not any("center_of_mass" in entry for entry in result.corrected)
+
+
+def knuckle(name, x, y, turn):
+    inside = link(f"{name}_knuckle", inertial(0.1, 1e-4, 1e-4, 1e-4))
+    return (
+        inside
+        + joint(f"{name}_turn", "base_link", f"{name}_knuckle", turn[0], origin(x, y) + turn[1])
+        + wheel(name, 0.0, parent=f"{name}_knuckle")
+    )
+
+
+STEERING = '<axis xyz="0 0 1"/><limit lower="-0.6" upper="0.6" effort="9" velocity="2"/>'
+
+
+@pytest.mark.parametrize("places", [[("nose", 0.0)], [("fl", HALF_TRACK), ("fr", -HALF_TRACK)]])
+def test_steered_wheels_that_nothing_commands_are_refused(places):
+    steered = [knuckle(name, 0.25, y, ("revolute", STEERING)) for name, y in places]
+    with pytest.raises(ValueError, match=r"_turn' turns by at most 68.8 degrees, and with it a wh"):
+        described(robot(base(), LEFT, RIGHT, *steered))
+    swivel = ("continuous", '<axis xyz="0 0 1"/>')
+    free = [knuckle(name, 0.25, y, swivel) for name, y in places]
+    assert described(robot(base(), LEFT, RIGHT, *free))[1].joints.first[0] == "left_joint"
+    named = [part.replace("_turn", "_steering") for part in free]
+    with pytest.raises(ValueError, match="_steering' turns a wheel about the vertical"):
+        described(robot(base(), LEFT, RIGHT, *named))
+
+
+SHAPE = shape(cylinder(RADIUS, 0.03))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (robot(base(), LEFT, RIGHT, CASTERS, LEFT), "two of <link name='left_wheel'>"),
+        (robot(base(), wheel("left", 0.30), wheel("right", 0.10), CASTERS),
+         "centre of mass is 0.2 m to the right of the middle between the wheels, whose track is"),
+        (robot().replace('radius="0.06"', 'radius="-0.06"', 1), 'radius="-0.06"> must not be neg'),
+        (robot().replace('<box size="0.4 ', '<box size="400 '),
+         "shapes are 400 x 0.24 x 0.12 m at a track of 0.3 m, those of link 'base_link' 400 m"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_named(text, said):
+    for command in CommandKind:
+        with pytest.raises(ValueError) as caught:
+            describe(text, Packages(HERE), command=command)
+        assert said in str(caught.value)
+
+
+def test_one_wheel_is_no_pair():
+    with pytest.raises(ValueError, match="--wheels has 'left_joint' twice"):
+        describe(robot(), Packages(HERE), wheels=("left_joint", "left_joint"))
+
+
+def test_a_part_denser_than_metal_is_to_be_checked():
+    heavy = base().replace("</link>", shape(cylinder(0.01, 0.01)) + "</link>")
+    part = link("ballast", inertial(2.0, 1e-5, 1e-5, 1e-5) + shape(cylinder(0.01, 0.01)))
+    fixed = joint("ballast_joint", "base_link", "ballast")
+    result, _ = described(robot(heavy, LEFT, RIGHT, CASTERS, part, fixed))
+    entries = [entry for entry in result.assumed if "denser than solid metal" in entry]
+    assert len(entries) == 1 and "link 'ballast' (2 kg)" in entries[0]
+
+
+def test_wheels_that_only_slide_along_are_named():
+    """A four-wheeled robot of which two wheels are commanded is no robot on casters."""
+    rear = [wheel(f"rear_{n}", y, -0.2) for n, y in (("left", 0.15), ("right", -0.15))]
+    control = commanded("left_joint", "right_joint")
+    result, _ = described(robot(base(), LEFT, RIGHT, *rear, control))
+    (entry,) = [entry for entry in result.corrected if "neither drive nor swivel" in entry]
+    assert "rear_left_joint, rear_right_joint slide sideways" in entry
+    calm, _ = described(robot(base(), LEFT, RIGHT, CASTERS, control))
+    assert not any("neither drive" in entry for entry in calm.corrected)

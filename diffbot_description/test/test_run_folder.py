@@ -55,10 +55,23 @@ def test_nodes_of_a_launch_share_its_folder_and_others_are_refused(tmp_path):
 
 def test_a_folder_belongs_to_its_run_after_its_end_too(tmp_path):
     assert answer(tmp_path, "a1") == "claimed\n"
+    (tmp_path / "made").touch()
     with pytest.raises(FolderTaken, match=r"the run \(ident\) of .*, which has ended"):
         claim(tmp_path, "b2")
     # A node of the same launch that comes late.
     claim(tmp_path, "a1")
+
+
+@pytest.mark.parametrize("killed", [lambda f: start(f, "a1"), lambda f: command(f, "identify")])
+def test_a_run_that_was_killed_before_it_wrote_anything_has_no_folder(tmp_path, killed):
+    other = killed(tmp_path)
+    other.stdout.readline()
+    other.kill()
+    other.wait()
+    assert [path.name for path in tmp_path.iterdir()] == [CLAIM]
+    with output_folder(tmp_path, "calibrate"):
+        pass
+    assert answer(tmp_path, "b2") == "claimed\n"
 
 
 def test_results_of_before_there_were_claims_are_kept(tmp_path):
@@ -71,6 +84,7 @@ def test_nodes_started_by_hand_share_a_folder_while_one_of_them_runs(tmp_path):
     first = start(tmp_path, "")
     assert first.stdout.readline() == "claimed\n"
     assert answer(tmp_path, "") == "claimed\n"
+    (tmp_path / "made").touch()
     first.communicate(timeout=60)
     with pytest.raises(FolderTaken, match="has ended"):
         claim(tmp_path, "")

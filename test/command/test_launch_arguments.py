@@ -315,6 +315,38 @@ def test_a_goal_beyond_what_the_robot_can_drive_is_refused(name, words, sentence
 
 
 @pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["calibrate", "arena:=0.9"], "side = 0.9 m: must be > 1 m"),
+        (["calibrate", "duration:=3"], "time = 3 s: must be at least 29.2 s"),
+        (["calibrate", "arena:=1.2", "sim:=velocity"], "arena length = 1.2 m: must be >= 1.70 m"),
+        (["ident", "arena:=0.3x4"], "arena length = 0.3 m: must be >= 1.26 m"),
+        (["ident", "arena:=4x1", "sim:=velocity"], "arena width = 1 m: must be >= 1.10 m"),
+        (["drive", "arena:=0.3x0.3", "robot:=agv"], "arena length = 0.3 m: must be >= "),
+    ],
+)
+def test_an_arena_without_room_is_refused_before_the_start(words, sentence, capsys):
+    pytest.importorskip("ament_index_python")
+    assert main(["--print", str(FILES[words[0]]), *words[1:]]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1
+    assert f"the run has no room: {sentence}" in err
+
+
+def test_what_has_room_begins(tmp_path, capsys):
+    """1.3 m hold a turtlebot2 with a border of 0.05 m, and not with the launch's 0.3 m."""
+    pytest.importorskip("ament_index_python")
+    file = tmp_path / "near.yaml"
+    file.write_text("/**/velocity_ident:\n  ros__parameters:\n    border: 0.05\n")
+    calibrate = ["--print", str(FILES["calibrate"])]
+    velocity = [*calibrate, "arena:=1.3", "sim:=velocity"]
+    assert main(velocity) == 2
+    assert main([*velocity, f"config:={file}"]) == 0
+    assert main([*calibrate, "arena:=1.2"]) == 0
+    assert main([*calibrate, "arena:=0.4", "motion:=umbmark"]) == 0
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("pose", ["goal:=0,8,pi/2", "start:=0,-8,0", "duration:=6"]),

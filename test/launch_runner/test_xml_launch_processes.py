@@ -326,11 +326,18 @@ def test_nodes_of_the_suite_have_temporary_files_that_go_with_the_launch(
     theirs.rmdir()
 
 
-def test_a_killed_runner_leaves_none(launch: Launch) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_a_killed_runner_leaves_none(
+    launch: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     launch.start(launch.waiter("a") + launch.waiter("b"))
     pids = [launch.said(name)[0] for name in "ab"]
-    launch.runner.kill()
+    assert any((tmp_path / "temporary").glob("diffbot-launch-*"))
+    launch.runner.send_signal(number)
     wait_for(lambda: not any(alive(pid) for pid in pids))
+    wait_for(lambda: not any((tmp_path / "temporary").iterdir()))
     # SIGINT first: a node that commands torque can still command zero.
     assert [launch.said(name)[1:] for name in "ab"] == [["SIGINT"], ["SIGINT"]]
 

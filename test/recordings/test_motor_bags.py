@@ -4,6 +4,7 @@
 Each is the same log of made motors, 1 kHz for 0.7 s, in another form.
 """
 
+import math
 import sqlite3
 from contextlib import closing
 
@@ -245,3 +246,21 @@ def test_stamps_since_1970_give_the_values_of_stamps_since_0(tmp_path):
         first, second = (each[name] for each in results)
         assert abs(first["value"] - true) < 4.0 * first["std"]
         assert abs(second["value"] - first["value"]) < 0.05 * first["std"]
+
+
+@pytest.mark.parametrize("effort", [0.0, math.nan])
+def test_a_bag_without_efforts_says_what_it_has(tmp_path, capsys, effort):
+    """NaN efforts are none, and interfaces of ros2_control are read for motors alone."""
+    with RecordedBag(tmp_path / "bag", "sqlite3") as bag:
+        for k in range(200):
+            sample = JointSample(0.01 * k, (k, k), (1.0, 1.0), (effort, effort))
+            bag.joint_state("/joint_states", sample)
+            values = {
+                f"{side}_wheel_joint": {"position": k, "effort": 1.0} for side in ("left", "right")
+            }
+            bag.interfaces("/dynamic_joint_states", sample.stamp, values)
+    status, _ = identify(tmp_path, tmp_path / "bag", "--robot", "twil")
+    assert status == 2
+    said = capsys.readouterr().err
+    assert "the efforts of its joint states are all zero or no number" in said
+    assert "only voltages and currents are read: record joint states, too" in said

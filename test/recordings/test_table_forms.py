@@ -67,6 +67,12 @@ def by_joint(path, rows, header, names, order, others=True, apart=0.0):
             "tnpve",
             ("--left-joint", "drive_a", "--right-joint", "drive_b"),
         ),
+        (
+            "time,motor,position,velocity,effort",
+            ("1", "2"),
+            "tnpve",
+            ("--left-joint", "1", "--right-joint", "2"),
+        ),
     ],
 )
 def test_a_row_per_joint_gives_the_same_numbers(

@@ -24,7 +24,8 @@ from diffbot_report.quantity import (
     parameter_quantities,
     physical_quantities,
 )
-from diffbot_report.watching_node import RealTimeFactor
+from diffbot_report.run_end import NodeState, RunPhase
+from diffbot_report.watching_node import RealTimeFactor, progress_of
 
 MODEL = RobotModel(0.075, 0.136, 4.2375, 0.0544, 0.1004, 0.25, 0.00084375, 0.000441)
 
@@ -185,6 +186,17 @@ def test_live_view_on_a_terminal(monkeypatch):
         assert part in text
     # The cursor that was hidden is shown again.
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
+
+
+def test_a_run_that_has_ended_has_no_time_left():
+    def figures(phase, elapsed=26.0):
+        state = NodeState(0, phase, "", elapsed, 60.0)
+        return progress_of("ident twil", state, 1.0, "").figures()
+
+    assert figures(RunPhase.EXCITING) == "26.0 of 60 s, 1.0× real time, about 34 s left"
+    assert figures(RunPhase.DONE) == "26.0 of 26 s, 1.0× real time"
+    assert figures(RunPhase.STOPPED) == "26.0 s, 1.0× real time"
+    assert figures(RunPhase.DONE, 60.0) == "60.0 of 60 s, 1.0× real time"
 
 
 def test_real_time_factor():

@@ -83,6 +83,18 @@ def test_ctrl_c_keeps_what_there_is(tmp_path, monkeypatch):
     assert (tmp_path / "joint_states.csv").is_file()
 
 
+@pytest.mark.parametrize(
+    "words", [["ident"], ["ident", "sim:=velocity"], ["drive"], ["drive", "sim:=velocity"]]
+)
+def test_a_run_that_fails_before_its_report_leaves_its_folder(words, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("diffbot_study.run_report.RunReport.follow", full)
+    assert simulate.main([*words, f"results:={tmp_path / 'r'}"]) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_run_that_fails_says_so(tmp_path):
     """Of a robot that is described ten times as heavy as it is, which so becomes too fast."""
     twil = yaml.safe_load(load_robot("twil").path.read_text())

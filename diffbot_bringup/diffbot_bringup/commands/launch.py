@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from diffbot_bringup import domains, leftovers
 from diffbot_bringup.usage import UsageError
@@ -25,6 +23,7 @@ from diffbot_bringup.xml_launch.document import (
 )
 from diffbot_bringup.xml_launch.processes import ProcessDescription, Supervisor, say
 from diffbot_bringup.xml_launch.resolver import Resolver
+from diffbot_bringup.xml_launch.room import check_reach, check_room
 from diffbot_bringup.xml_launch.substitutions import installed_share
 from diffbot_description.files import SUMMARY, write_json
 from diffbot_description.named_paths import expanded
@@ -67,7 +66,8 @@ def _launch(request: Request) -> int:
         if run:
             stack.enter_context(run)
         if "goal" in request.given:
-            _check_reach(resolver.scope.configurations)
+            check_reach(resolver.scope.configurations)
+        check_room(resolver.processes)
         if request.dry_run:
             for process in resolver.processes:
                 print(f"[{process.name}] {process}")
@@ -196,31 +196,6 @@ def _resolve(request: Request, environment: Mapping[str, str]) -> Resolver:
         raise
     request.arguments.check_names(request.given, resolver.declared)
     return resolver
-
-
-def _check_reach(values: Mapping[str, Any]) -> None:
-    """Raise UsageError for a goal that the robot cannot reach in the time of the launch file."""
-    if not {"goal", "start", "robot", "goal_time", "arrival_time"} <= values.keys():
-        return
-    if values.get("trajectory", "none") != "none":
-        return  # the trajectory defines its own path
-    from diffbot_description import load_robot  # imported late: NumPy loads slowly
-    from diffbot_node import pose_from_text
-
-    try:
-        robot = load_robot(values["robot"])
-        goal, start = (pose_from_text(name, values[name]) for name in ("goal", "start"))
-    except (ValueError, ImportError, OSError):
-        return  # the nodes report what is wrong
-    time = float(values["goal_time"]) + float(values["arrival_time"])
-    speed = min(robot.limits.linear_velocity, robot.rim_limit.speed)
-    path = math.dist(goal[:2], start[:2])
-    if path > speed * time:
-        raise UsageError(
-            f"argument 'goal' is {values['goal']!r}, {path:g} m from the start: robot "
-            f"'{robot.name}' travels at most {speed * time:g} m, at {speed:g} m/s for "
-            f"{time:g} s; give a nearer goal, or duration:={math.ceil(path / speed)}.0 or more"
-        )
 
 
 def _results(resolver: Resolver) -> str:

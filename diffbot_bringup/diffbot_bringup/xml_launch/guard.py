@@ -10,6 +10,7 @@ socket, and looks at the runner's state in /proc every LOOK_PERIOD.
 - When the runner is stopped (Ctrl-Z, SIGSTOP, SIGTTOU), the guard continues it with SIGTSTP
   pending: the runner then ends the run.
 - When the run has ended, the guard stays until the runner has, and continues it if it is stopped.
+- It removes the temporary files of a runner that is gone.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ import contextlib
 import ctypes
 import os
 import select
+import shutil
 import signal
 import socket
 import time
 from collections.abc import Iterable
+from pathlib import Path
 
 from diffbot_node.launch_supervision import is_stopped
 
@@ -60,7 +63,9 @@ def end_groups(groups: Iterable[int], ladder: Iterable[tuple[int, float]]) -> No
 class Guard:
     """The runner's end of the socket. Start it before the first process and close it last."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Path) -> None:
+        """`files`: the folder of the launch's temporary files."""
+        self._files = files
         self._start()
 
     def _start(self) -> None:
@@ -69,7 +74,7 @@ class Guard:
         self._pid = os.fork()
         if self._pid == 0:
             self._socket.close()
-            _watch(other, runner)
+            _watch(other, runner, self._files)
         other.close()
 
     def add_myself(self) -> None:
@@ -112,7 +117,7 @@ class Guard:
         self._socket.close()
 
 
-def _watch(run: socket.socket, runner: int) -> None:
+def _watch(run: socket.socket, runner: int, files: Path) -> None:
     try:
         os.setsid()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -124,6 +129,8 @@ def _watch(run: socket.socket, runner: int) -> None:
             os.dup2(null, descriptor)
         if left := _left_by(run, runner):
             _end_together(left)
+        if os.getppid() != runner:
+            shutil.rmtree(files, ignore_errors=True)
         # From here on the guard ends with the runner.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         run.close()

@@ -311,7 +311,7 @@ class Supervisor:
             leftovers.sweep()
             self._log.prune()
             self._failures = files / "failures"
-            self._guard = Guard()
+            self._guard = Guard(files)
             try:
                 self._start(files)
                 self._handle_signals()

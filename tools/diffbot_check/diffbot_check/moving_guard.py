@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from diffbot_node.executables import REAL_TIME_PRIORITY
@@ -40,12 +41,14 @@ class MovingGuard:
             start_new_session=True,
         )
 
-    def is_ready(self) -> bool:
-        """Whether its publisher has a subscriber; waits STARTING at most."""
+    def is_ready(self, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+        """Whether its publisher has a subscriber; waits STARTING at most, or until `is_stopped`."""
         assert self._process.stdout is not None
-        if not select.select((self._process.stdout,), (), (), STARTING)[0]:
-            return False
-        return self._process.stdout.readline().strip() == READY.encode()
+        deadline = time.monotonic() + STARTING
+        while time.monotonic() < deadline and not is_stopped():
+            if select.select((self._process.stdout,), (), (), PERIOD)[0]:
+                return self._process.stdout.readline().strip() == READY.encode()
+        return False
 
     def beat(self) -> bool:
         """Give a sign of life; return False if the guard is gone, or has sent zero."""
@@ -102,10 +105,10 @@ def main(words: list[str]) -> int:
     message, zero = zero_of(kind, int(count))
     with HiddenNode("check_guard", args=[]) as hidden:
         publisher: Any = hidden.node.create_publisher(message, topic, 10)
-        deadline = time.monotonic() + STARTING
-        while not publisher.get_subscription_count() and time.monotonic() < deadline:
-            time.sleep(PERIOD)
-        print(READY, flush=True)
+        while not publisher.get_subscription_count():
+            if select.select((0,), (), (), PERIOD)[0]:  # the other process has ended, or gives up
+                return 0
+        _say(READY)
         select.select((0,), (), (), None)  # until the first sign of life
         while select.select((0,), (), (), PATIENCE)[0]:
             text = os.read(0, 4096)

@@ -149,7 +149,9 @@ class MovingGraph:
     def _meet(self) -> None:
         """Wait until states arrive, and the driver listens to both publishers."""
         deadline = time.monotonic() + MEETING
-        if not self._guard.is_ready():
+        ready = self._guard.is_ready(lambda: bool(self._signals))
+        self._end_by_signal()
+        if not ready:
             raise ValueError(f"no node takes {self.topic}; start the robot's driver")
         while not (self._new and self._publisher.get_subscription_count()):
             if time.monotonic() > deadline:

@@ -3,6 +3,7 @@
 
 import signal
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +20,18 @@ def test_a_guard_that_was_killed_is_noticed_and_can_be_closed(domain):
     guard._process.wait()
     assert not guard.beat()
     guard.close()
+
+
+def test_ctrl_c_ends_the_wait_for_a_driver_and_its_guard(domain):
+    """Before, both waited for 30 s, and the guard then sent zeros to nobody."""
+    guard = MovingGuard("commands", "std_msgs/msg/Float64MultiArray", 2)
+    looks = iter([False] * 20 + [True])
+    began = time.monotonic()
+    assert not guard.is_ready(lambda: next(looks))
+    assert time.monotonic() - began < 20.0
+    guard._process.stdin.close()
+    assert guard._process.wait(60.0) == 0
+    guard._process.stdout.close()
 
 
 def test_a_command_of_the_guide_takes_ctrl_c_once_it_can_end(tmp_path, monkeypatch):

@@ -224,12 +224,16 @@ def known_robot(results: Results, robot: str | None, settings: Settings) -> Know
 
 def _beside(results: Results) -> Path | None:
     names = {results.robot, None if results.torque is None else results.torque.robot} - {None, ""}
+    folders = dict.fromkeys(file.parent for file in results.files)
     entries = [
         folder / f"{name}{end}.yaml"
-        for folder in dict.fromkeys(file.parent for file in results.files)
+        for folder in folders
         for name in sorted(map(str, names))
-        for end in ("_identified", "")
+        for end in ("_identified", "_calibrated", "")
     ]
+    if not names:  # a calibration does not name its robot
+        calibrated = [path for folder in folders for path in folder.glob("*_calibrated.yaml")]
+        entries = calibrated if len(calibrated) == 1 else []
     return next(filter(Path.is_file, entries), None)
 
 
@@ -447,17 +451,21 @@ def _effort_limits(
     at_top = 0.0 if speed is None else drag * speed.value / ratio
     inertia = model.inertia[axis]
     words = f"{fraction:g} of the limit of {limit.value:g} {model.unit} ({limit.source})"
-    acceleration = product(
+    fastest = product(
         f"{unit[:-2]}/s^2",
         f"{words}, less friction at top speed",
         (inertia, -1.0),
         scale=ratio * fraction * (limit.value - dry - at_top),
     )
-    deceleration = product(
+    hardest = product(
         f"{unit[:-2]}/s^2",
         f"{words}, with dry friction",
         (inertia, -1.0),
         scale=ratio * fraction * (limit.value + dry),
+    )
+    # They are as sure as the limit: K7 and K8 alone have the interval.
+    acceleration, deceleration = (
+        replace(each, assumed=each.assumed or limit.assumed) for each in (fastest, hardest)
     )
     return AxisLimits(speed, acceleration, deceleration)
 
@@ -500,5 +508,12 @@ def joints_of(robot: KnownRobot) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the joints of the left and of the right wheels. Raises ValueError."""
     if robot.description is None:
         raise ValueError("the names of the wheels' joints are not known: give --robot FILE")
+    guessed = {"joints.left", "joints.right"} & {*robot.description.assumed}
+    if guessed:
+        raise ValueError(
+            "the names of the wheels' joints are only assumed: write them into "
+            f"{robot.description.path.name} (joints: {{left: NAME, right: NAME}}), and take "
+            f"{' and '.join(sorted(guessed))} out of its 'assumed'"
+        )
     joints = robot.description.joints
     return joints.left, joints.right

@@ -139,6 +139,17 @@ def test_multipliers_are_calibrated_over_described(tmp_path):
     assert base["wheel_separation_multiplier"] == pytest.approx(1.05)
 
 
+def test_a_calibration_is_of_the_robot_whose_file_it_wrote(tmp_path):
+    """It does not name the robot; of two such files neither is taken."""
+    folder = result_files.calibration(tmp_path / "c")
+    twil = load_robot("twil").path.read_text()
+    (folder / "mule_calibrated.yaml").write_text(twil)
+    described = known_robot(read_results([folder]), None, Settings()).description
+    assert described is not None and described.path.name == "mule_calibrated.yaml"
+    (folder / "other_calibrated.yaml").write_text(twil)
+    assert known_robot(read_results([folder]), None, Settings()).description is None
+
+
 def given_lengths(folder, **lengths):
     summary = {"name": "identify", "wheels": lengths}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")

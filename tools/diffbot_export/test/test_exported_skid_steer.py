@@ -193,6 +193,8 @@ def test_assumed_limits_are_not_called_given(results):
     assert limits["linear"]["acceleration"]["source"].startswith("0.45 of the limit")
     text = " ".join((folder / "ros2_control.yaml").read_text().replace("#", " ").split())
     assert "N m (assumed, no interval) of limits.traction of mule_identified.yaml" in text
+    assert "assumed, so not set: max_acceleration: " in text
+    assert limits["linear"]["acceleration"]["assumed"]
     assert "0.44 m (given, no interval)" not in text.partition("wheel_separation")[0][-9:]
 
 

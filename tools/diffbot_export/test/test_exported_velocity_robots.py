@@ -125,6 +125,26 @@ def test_what_is_assumed_is_a_comment(tmp_path):
     assert "linear" not in base and "angular" in base
 
 
+def test_joints_that_are_only_assumed_are_not_written(tmp_path, capsys):
+    """A file of four lines: its joints have the suite's names until somebody writes others."""
+    robot = tmp_path / "mule.yaml"
+    robot.write_text(
+        "drive: {command: velocity}\nwheels: {radius: 0.033, separation: 0.16}\n"
+        "body: {shape: {front: 0.07, rear: -0.07, width: 0.14}}\n"
+        "limits: {linear_velocity: 0.22, angular_velocity: 2.84}\n"
+    )
+    results = result_files.velocity_results(tmp_path / "a", robot="mule")
+    words = [str(results), "--to", "ros2_control", "nav2", "--robot", str(robot), "--output"]
+    assert main([*words, str(tmp_path / "o")]) == 2
+    said = capsys.readouterr().err
+    assert "the names of the wheels' joints are only assumed" in said and "mule.yaml" in said
+    assert (tmp_path / "o" / "nav2.yaml").exists()
+    assert not (tmp_path / "o" / "ros2_control.yaml").exists()
+    robot.write_text(robot.read_text() + "joints: {left: a_joint, right: b_joint}\n")
+    assert main([*words, str(tmp_path / "p")]) == 0
+    assert '["a_joint"]' in (tmp_path / "p" / "ros2_control.yaml").read_text()
+
+
 @pytest.mark.parametrize("identified", [True, False])
 def test_the_scales_of_an_odometry_become_multipliers(tmp_path, identified):
     results = result_files.velocity_results(tmp_path / "a"), scales(tmp_path / "s", identified)

@@ -17,7 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from diffbot_recordings.bag import Bag, BagTopic
-from diffbot_recordings.bag_motor import motor_columns, motor_topics, voltage_and_current
+from diffbot_recordings.bag_motor import (
+    INTERFACES,
+    motor_columns,
+    motor_topics,
+    voltage_and_current,
+)
 from diffbot_recordings.bag_topics import (
     ROLES,
     Feed,
@@ -154,11 +159,13 @@ def _torque_joints(bag: Bag, options: Options) -> _Joints | None:
             return joints
     if by_velocity:
         return None
-    zero = "; the efforts of its joint states are all zero" if idle else ""
+    hint = "; the efforts of its joint states are all zero or no number" if idle else ""
+    if any(topic.type == INTERFACES for topic in bag.topics.values()):
+        hint += f"; of {INTERFACES} only voltages and currents are read: record joint states, too"
     raise RecordingError(
         f"{bag.path}: nothing to identify. A torque robot needs joint states of both wheels, with "
         "efforts or with torque commands; a velocity robot needs velocity commands and odometry. "
-        f"The recording has: {listed(bag.topics.values())}{zero}"
+        f"The recording has: {listed(bag.topics.values())}{hint}"
     )
 
 
@@ -203,7 +210,8 @@ def _torque(bags: Sequence[Bag], result: _Joints, options: Options) -> Recording
         own = result.torque
     if own and not result.torque:
         raise RecordingError(
-            f"{result.topic.name} holds no effort that is not zero; use --effort-source commands"
+            f"{result.topic.name} holds no effort but zeros or no numbers; use --effort-source "
+            "commands"
         )
     fields = tuple(
         field

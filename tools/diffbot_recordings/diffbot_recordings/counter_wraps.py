@@ -47,9 +47,10 @@ class Wraps:
         many = "once" if len(self.times) == 1 else f"{len(self.times)} times"
         first = f"{channel} jumps {many}, first at {float(self.times[0]) - begin:.2f} s, while the "
         if math.isfinite(self.size):
-            return (
-                f"{first}wheel turns on: taken for a counter that wraps after {self.size:.5g} rad"
-            )
+            # One jump has a size of its own, whatever it comes from.
+            anew = ", or that was set anew" if len(self.times) == 1 else ""
+            counter = f"a counter that wraps after {self.size:.5g} rad{anew}"
+            return f"{first}wheel turns on: taken for {counter}"
         return f"{first}wheel turns on: taken for an encoder that was set anew; the turn goes on"
 
 

@@ -71,6 +71,14 @@ WATCHDOG = "effort_watchdog: commands"
 STOPPING = (DiagnosticStatus.ERROR, DiagnosticStatus.STALE)
 
 
+def progress_of(label: str, state: NodeState, factor: float | None, waits: str) -> RunProgress:
+    """Return what the display shows of a state; `waits`: what the run waits for, or empty."""
+    note = "" if state.phase.ended else state.message or waits
+    # A run that has ended has nothing left, however long it might have taken.
+    ends = {RunPhase.DONE: min(state.elapsed, state.duration), RunPhase.STOPPED: 0.0}
+    return RunProgress(label, state.elapsed, ends.get(state.phase, state.duration), factor, note)
+
+
 class RealTimeFactor:
     """Robot time over wall time, the mean since the first instant; None before it is known."""
 
@@ -257,9 +265,7 @@ class WatchingNode(Node, Generic[R, P]):
         progress = RunProgress(self.run.label, note=f"waiting for the {self._node} node")
         if state is not None:
             verifying = self.VERIFYING if state.phase is RunPhase.VERIFYING else ""
-            note = "" if state.phase.ended else state.message or verifying
-            factor = self.real_time.factor
-            progress = RunProgress(self.run.label, state.elapsed, state.duration, factor, note)
+            progress = progress_of(self.run.label, state, self.real_time.factor, verifying)
         self._display.show(progress, self.table(), now)
 
     def _leave(self, ending: Ending) -> None:

@@ -63,12 +63,13 @@ def report_drive(
 
     `save` writes its recording; `node` is the controller whose drive it simulates.
     """
-    report = RunReport("drive", arguments, robot, "diffbot_report.drive_figures")
-    ending = report.follow(
-        run,
-        lambda recording: report.show(
-            recording.elapsed, run.duration, lambda: live_table(recording)
-        ),
-    )
-    save(report)
-    return report.write(drive_findings(run.recording, report.run, node, run.gains, robot), ending)
+    with RunReport("drive", arguments, robot, "diffbot_report.drive_figures") as report:
+        ending = report.follow(
+            run,
+            lambda recording: report.show(
+                recording.elapsed, run.duration, lambda: live_table(recording)
+            ),
+        )
+        save(report)
+        findings = drive_findings(run.recording, report.run, node, run.gains, robot)
+        return report.write(findings, ending)

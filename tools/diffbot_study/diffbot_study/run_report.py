@@ -40,6 +40,8 @@ class SimulatedRun(Protocol):
 class RunReport:
     """Shows a run while it lasts, and writes what it leaves; ValueError for an unusable folder.
 
+    As a context it holds the folder, which a run that wrote nothing there leaves as it was.
+
     Args:
         name: Name of the run, such as "ident".
         figures: Module that draws the pictures.
@@ -69,6 +71,13 @@ class RunReport:
         self._display = make_display(self.console)
         self._begin = time.monotonic()
         self._seen = self._begin - SHOWN_EVERY
+
+    def __enter__(self) -> RunReport:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+        self._owned.close()
 
     def show(self, elapsed: float, duration: float, table: Callable[[], RenderableType]) -> None:
         """Show progress, robot times in s, and a table, if it is time for it."""
@@ -102,6 +111,5 @@ class RunReport:
         wall = time.monotonic() - self._begin
         writer = ReportWriter(self.run, self.folder, self.console, self._drawing, self._shown)
         deadline = time.monotonic() + DRAWING_TIME
-        with self._owned:
-            written = writer.write(findings, ending, findings.duration / wall, deadline)
+        written = writer.write(findings, ending, findings.duration / wall, deadline)
         return EXIT[ending.outcome] if written else 1

@@ -180,7 +180,13 @@ def simulate(words: Sequence[str]) -> int:
     arguments = read_arguments(TorqueRunArguments, words)
     robot = load_robot(arguments.robot)
     run = TorqueRun(arguments, robot)
-    report = RunReport("ident", arguments, robot, "diffbot_report.ident_figures")
+    with RunReport("ident", arguments, robot, "diffbot_report.ident_figures") as report:
+        return _reported(run, arguments, robot, report)
+
+
+def _reported(
+    run: TorqueRun, arguments: TorqueRunArguments, robot: Robot, report: RunReport
+) -> int:
     console = report.console
 
     def show(recording: IdentRecording) -> None:

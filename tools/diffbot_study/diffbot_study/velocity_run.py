@@ -120,15 +120,15 @@ def simulate(words: Sequence[str]) -> int:
     arguments = read_arguments(VelocityRunArguments, words)
     robot = load_robot(arguments.robot)
     run = VelocityRun(arguments, robot)
-    report = RunReport("ident", arguments, robot, "diffbot_report.figure_style")
+    with RunReport("ident", arguments, robot, "diffbot_report.figure_style") as report:
 
-    def show(record: VelocityRecord) -> None:
-        report.show(record.elapsed, arguments.duration, lambda: live_table(record, {}))
+        def show(record: VelocityRecord) -> None:
+            report.show(record.elapsed, arguments.duration, lambda: live_table(record, {}))
 
-    ending = report.follow(run, show)
-    if run.course.problem and ending.outcome is Outcome.COMPLETED:
-        ending = Ending(Outcome.FAILED, run.course.problem)
-    run.rows.write(report)
-    say(report.console, "identifying")
-    findings = velocity_run_findings(run.record, report.folder, robot, report.run.setting)
-    return report.write(findings, ending)
+        ending = report.follow(run, show)
+        if run.course.problem and ending.outcome is Outcome.COMPLETED:
+            ending = Ending(Outcome.FAILED, run.course.problem)
+        run.rows.write(report)
+        say(report.console, "identifying")
+        findings = velocity_run_findings(run.record, report.folder, robot, report.run.setting)
+        return report.write(findings, ending)

@@ -18,14 +18,17 @@ _ENDED_WELL = b"."
 
 
 def with_notice(run: Callable[[], int]) -> int:
-    """Call a function, and return its status; if the process dies in it, NOTICE is printed."""
+    """Call a function, and return its status; if the process dies in it, NOTICE is printed.
+
+    A status of 128 and a signal is an end that was asked for, as by the end of a launch.
+    """
     reading, writing = os.pipe()
     if os.fork() == 0:
         os.close(writing)
         _wait(reading)
     os.close(reading)
     status = run()
-    if status == 0:
+    if status == 0 or status > 128:
         os.write(writing, _ENDED_WELL)
     os.close(writing)
     return status

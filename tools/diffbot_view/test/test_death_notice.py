@@ -19,6 +19,7 @@ CODE = "import os, sys; from diffbot_view.death_notice import with_notice; "
         ("1 / 0", True),
         ("1", True),
         ("0", False),
+        ("128 + 2", False),  # as in a launch that has ended
     ],
 )
 def test_only_a_death_is_told(end, reported):
