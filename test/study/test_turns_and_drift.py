@@ -116,7 +116,7 @@ def test_friction_that_would_be_negative_at_one_end_does_not_drift():
     for viscous, drifts in ((0.3, True), (-1.5, True), (40.0, False), (-40.0, False)):
         information = np.diag([1e6, 1e4, 1e-6])
         drift = _likely_drifts(information, information @ np.array([0.0, viscous, 0.0]))
-        assert (drift is not None) is drifts
+        assert drift is not None and (drift[0][1] != 0.0) is drifts
         # A drift of the torques beside it stays.
         drift = _likely_drifts(information, information @ np.array([0.05, viscous, 0.0]))
         assert drift is not None and (drift[0][1] != 0.0) is drifts and drift[0][0] > 0.04
@@ -129,9 +129,37 @@ def test_friction_that_drifts_alone_is_known_as_well_as_the_torques_allow():
     assert drift is not None and drift[0] == pytest.approx((0.0, -0.2, 0.0))
     assert drift[2] == (False, True)
     # What the torques explain better is no drift of the friction.
-    assert _likely_drifts(information, information @ np.array([0.003, 0.0, 0.0])) is None
+    drift = _likely_drifts(information, information @ np.array([0.003, 0.0, 0.0]))
+    assert drift is not None and drift[0] == (0.0, 0.0, 0.0)
     drift = _likely_drifts(information, information @ np.array([0.02, 0.0, 0.0]))
     assert drift is not None and drift[0] == pytest.approx((0.02, 0.0, 0.0))
+
+
+def test_the_interval_of_friction_holds_mostly_although_its_fall_can_hardly_be_told():
+    """The mean over a run is known 3.5 times as well as a drift, which shifts the end by its half.
+
+    500 runs of each fall, of 0 to 4 deviations: shares scatter by 2 %. Of falls of 1.5 deviations
+    63 % hold (10 000 runs), of 2 72 %; before falls that are merely possible widened, 30 and 22 %
+    (300 runs).
+    """
+    random, std = np.random.default_rng(8300), 0.1
+    mean = std / math.sqrt(12.0)
+    information = np.diag([1e8, std**-2, 1e-6])
+    holds, named, wider = {}, {}, {}
+    for fall in (0.0, 1.0, 1.5, 2.0, 3.0, 4.0):
+        holds[fall], named[fall], wider[fall] = 0.0, 0.0, []
+        for error, seen in random.standard_normal((500, 2)):
+            seen = std * (seen - fall)
+            drift = _likely_drifts(information, information @ np.array([0.0, seen, 0.0]))
+            fraction, more = (0.0, 0.0) if drift is None else (drift[0][1], drift[1][1])
+            deviation = math.hypot(mean, more * (1.0 + 0.5 * fraction))
+            off = mean * error + 0.5 * (fall * std + fraction)
+            holds[fall] += (abs(off) < 1.96 * deviation) / 500
+            named[fall] += (drift is not None and drift[2][1]) / 500
+            wider[fall].append(deviation / mean)
+    assert min(holds.values()) > 0.56 and min(holds[0.0], holds[4.0]) > 0.92, holds
+    assert named[0.0] < 0.02 and named[4.0] > 0.8, named
+    assert np.median(wider[0.0]) < 1.05
 
 
 def test_information_that_rounding_leaves_is_no_drift_and_no_error():

@@ -37,10 +37,12 @@ FEWEST, FEWEST_BEFORE, FEWEST_AFTER = 10, 1, 2
 SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_WARM_UP = 30.0, 0.05, 45.0
 # A unit counts if it was driven at least by this share of the mean power.
 DRIVEN = 0.1
-# Deviations beyond which a drift is taken into account, and named (by chance in one of 1000 runs);
-# least drift of [torques, friction] over the run that matters, and that is named, as a share.
-LIKELY_DRIFT, SIGNIFICANT_DRIFT, LEAST_DRIFT = 3.0, 3.5, (0.005, 0.05)
-LEAST_NAMED = (0.0125, 0.05)
+# Deviations from which on a drift of [torques, friction] is possible, which widens the intervals by
+# what it would change, from which on it is taken into account, and from which on it is named (by
+# chance in one of 1000 runs, as friction's must be large); least drift over the run that is taken
+# into account, and that is named, as a share.
+POSSIBLE_DRIFT, LIKELY_DRIFT, SIGNIFICANT_DRIFT = 1.5, (3.0, 2.5), (3.5, 2.75)
+LEAST_DRIFT, LEAST_NAMED = (0.005, 0.05), (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot.
 MOST_DRIFT = 0.15
 # Largest drift of friction, which else would be negative at one end.
@@ -369,14 +371,15 @@ def _likely_drifts(
         possible = np.abs(along) <= MOST_FRICTION_DRIFT * known
         one = int(np.argmax(np.where(possible, along**2 / known, 0.0)))
         if along[one] ** 2 / known[one] > weighted[0] ** 2 / max(information[0, 0], tiny):
-            alike, common = _ONE_FRICTION[one], np.array([0.0, along[one] / known[one]])
+            alike, common = _ONE_FRICTION[one], np.array([common[0], along[one] / known[one]])
             std = np.array([std[0], known[one] ** -0.5])
             likely = _is_likely(common, std)
     size = np.abs(common)
-    if not likely.any() or (likely[0] and size[0] > MOST_DRIFT):
+    possible = size > POSSIBLE_DRIFT * std
+    if not possible.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
     of_torques, of_friction = (
-        likely & (size > rough * SIGNIFICANT_DRIFT * std) & (size > LEAST_NAMED)
+        likely & (size > rough * std * SIGNIFICANT_DRIFT) & (size > LEAST_NAMED)
     ).tolist()
     apart = pseudo_inverse(information)
     each, own_std = apart @ weighted, _deviations(apart)
@@ -387,7 +390,9 @@ def _likely_drifts(
     own_std = np.where(
         unlike, own_std, np.minimum(own_std, np.maximum(np.abs(shares), alike @ std))
     )
-    deviations = np.where(shares != 0.0, np.hypot(0.5 * own_std, CURVED * shares), 0.0)
+    # At the end of the run a value differs from its mean by half of its drift.
+    unsure = 0.5 * (alike @ (possible * np.minimum(size, MOST_FRICTION_DRIFT)))
+    deviations = np.where(shares != 0.0, np.hypot(0.5 * own_std, CURVED * shares), unsure)
     # Relative to the value at the end, of which a drift that ends at 0 leaves nothing.
     deviations /= np.maximum(1.0 + 0.5 * shares, LEAST_LEFT)
     (a, b, c), (d, e, f) = shares.tolist(), deviations.tolist()
@@ -396,7 +401,7 @@ def _likely_drifts(
 
 def _is_likely(drifts: Array, std: Array) -> NDArray[np.bool_]:
     size = np.abs(drifts)
-    likely: NDArray[np.bool_] = (size > LIKELY_DRIFT * std) & (size > LEAST_DRIFT)
+    likely: NDArray[np.bool_] = (size > std * LIKELY_DRIFT) & (size > LEAST_DRIFT)
     likely[1] &= size[1] <= MOST_FRICTION_DRIFT
     return likely
 
