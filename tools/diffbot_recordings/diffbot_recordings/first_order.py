@@ -52,6 +52,9 @@ ORDER, PER_COEFFICIENT = 25, 10
 # Fewest residuals beyond the number of what is fitted, below which they say nothing about noise.
 FEWEST = 3
 
+# A variance over that known beforehand from which on the data say nothing of a parameter.
+LARGE = 1e4
+
 # By how much a dead time that is the lead may be longer than it by rounding, as a share.
 ROUNDING = 1e-12
 
@@ -176,13 +179,17 @@ def fit_first_order(
 
 
 def fit_at(
-    problem: OutputError, theta: Array, others: Array | None = None
+    problem: OutputError,
+    theta: Array,
+    others: Array | None = None,
+    unknown: Array | None = None,
 ) -> tuple[FirstOrderFit, Array]:
     """Return the fit at the minimum, and the standard deviations of q additional parameters, (q,).
 
     Args:
         theta: [log tau, gain] at which the sum of squares is minimal.
         others: Derivatives of the residuals by the additional parameters, shape (n, q).
+        unknown: Their standard deviations before any data, shape (q,); None: infinite.
 
     Raises:
         ValueError: The velocity does not depend on the command.
@@ -191,6 +198,8 @@ def fit_at(
     if others is not None:
         jacobian = np.column_stack((jacobian, others))
     of_all = correlated_covariance(jacobian, residuals, problem.lengths)
+    for i in [] if unknown is None else np.flatnonzero(np.isfinite(unknown)):
+        of_all = _bounded(of_all, jacobian, residuals, problem.lengths, 2 + i, unknown[i])
     tau, gain = problem.time_constant(theta), float(theta[1])
     if gain == 0.0:
         raise ValueError("the command is 0 wherever the velocity counts: record more steps of it")
@@ -506,6 +515,56 @@ def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[i
     few = _small_sample(coefficients, len(residuals), size + len(lengths))
     covariance: Array = result * few / np.outer(scale, scale)
     return covariance
+
+
+def log_likelihoods(fits: Sequence[tuple[Array, Array]], lengths: Sequence[int]) -> Array:
+    """Return the logarithms of the likelihoods of m fits to the same readings, shape (m,).
+
+    Of each, residuals, (n,), and their Jacobian, (n, p), by which it is moved to its most likely
+    place: the least squares of correlated residuals are not there.
+    """
+    least = min((residuals for residuals, _ in fits), key=lambda each: float(each @ each))
+    coefficients, variance = _autoregression(_autocovariance(least, lengths), len(least))
+    squares = []
+    for residuals, jacobian in fits:
+        white = _whitened(coefficients, np.column_stack((residuals, jacobian)), lengths)
+        moved = np.linalg.lstsq(white[:, 1:], white[:, 0], rcond=None)[0]
+        squares.append(float(np.sum((white[:, 0] - white[:, 1:] @ moved) ** 2)))
+    return -0.5 * np.array(squares) / max(variance, sys.float_info.min)
+
+
+def _whitened(coefficients: Array, values: Array, lengths: Sequence[int]) -> Array:
+    parts = []
+    for part in _parts(values, lengths):
+        white = part.copy()
+        for lag, coefficient in enumerate(coefficients[1:].tolist(), 1):
+            white[lag:] += coefficient * part[:-lag]
+        parts.append(white)
+    return np.concatenate(parts)
+
+
+def _bounded(
+    of_all: Array,
+    jacobian: Array,
+    residuals: Array,
+    lengths: Sequence[int],
+    index: int,
+    std: float,
+) -> Array:
+    """Return a covariance with what is known of one parameter beforehand, its deviation."""
+    column, known = of_all[:, index], std**2
+    if column[index] < LARGE * known:
+        narrowed: Array = of_all - np.outer(column, column) / (column[index] + known)
+        return narrowed
+    rest = np.delete(jacobian, index, axis=1)
+    of_rest = correlated_covariance(rest, residuals, lengths)
+    if not np.isfinite(of_rest).all():
+        return of_all
+    moves = np.linalg.lstsq(rest, -jacobian[:, index], rcond=None)[0]
+    moves = np.insert(moves, index, 1.0)
+    of_rest = np.insert(np.insert(of_rest, index, 0.0, axis=0), index, 0.0, axis=1)
+    widened: Array = of_rest + known * np.outer(moves, moves)
+    return widened
 
 
 def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
