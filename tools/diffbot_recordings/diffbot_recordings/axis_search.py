@@ -18,13 +18,13 @@ import scipy
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.correlated_residuals import log_likelihoods
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
 from diffbot_recordings.first_order import (
     Array,
     FirstOrderFit,
     OutputError,
     fit_at,
-    log_likelihoods,
 )
 from diffbot_recordings.smoothed_response import LAG_SQUARE, Smoothing
 
@@ -125,10 +125,15 @@ class _Candidate:
 def _likeliest(candidates: Sequence[_Candidate], lengths: Sequence[int]) -> AxisSolution:
     """Return the most likely solution, with intervals that allow for others that are possible."""
     likely = log_likelihoods([(each.residuals, each.jacobian) for each in candidates], lengths)
-    likely -= [each.solution.smoothing.readings / USUAL_READINGS for each in candidates]
-    best = int(np.argmax(likely))
+    prior = -np.array([each.solution.smoothing.readings for each in candidates]) / USUAL_READINGS
+    best = int(np.argmax(likely.sum(axis=1) + prior))
     result = candidates[best].solution
-    for other, ratio in zip(candidates, np.exp(likely - likely[best]).tolist(), strict=True):
+    for other, change, before in zip(candidates, likely - likely[best], prior, strict=True):
+        evidence, scatter = float(change.sum()), float(change @ change)
+        if scatter > 0.0:
+            # Where the noise is not as assumed, the scatter between parts tells more (Vuong, 1989).
+            evidence = max(evidence, -0.5 * evidence**2 / scatter)
+        ratio = math.exp(evidence + before - prior[best])
         share = math.sqrt(ratio / (1.0 + ratio)) if ratio > POSSIBLE else 0.0
         if result.smoothing.lag > 0.0 and not other.solution.smoothing.lag > 0.0:
             share = max(share, SHAPE_FRACTION)

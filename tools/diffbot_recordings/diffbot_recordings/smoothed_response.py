@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Response of one axis to commands, as a driver publishes it: a mean, or filtered by a low-pass.
 
-With tau the axis's time constant, W the mean's time and L the low-pass's time constant,
+With tau the axis's time constant, W the mean's time and L the delay of the low-pass,
 
-    (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
-    (tau v - L v_L) / (tau - L)        v_L: the response for tau = L
+    x = (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
+    y[k] = a y[k-1] + (1 - a) x[k],  L = W a / (1 - a)
 
 d = d' + W / 2 + L is the dead time; docs/theory/velocity_robots.md#smoothed-velocities.
 """
@@ -23,7 +23,7 @@ from diffbot_recordings.all_pole_filter import after_one_sample, all_pole
 
 # Shorter windows and lags are none, in periods: they would only lose digits.
 LEAST_WINDOW = 1e-3
-# Square of a window over that of the time constant of a low-pass that smooths as much.
+# Square of a window over the variance of an impulse response that smooths as much.
 LAG_SQUARE = 12.0
 
 
@@ -138,7 +138,7 @@ class Drive:
         newer: Command that begins to act in the sample before the next one, shape (r, every).
         older: Command that acted before, shape (r, every).
         fraction: Share of a sample in which `older` still acts.
-        lag: Time constant of a low-pass, in samples.
+        lag: Delay of a low-pass of readings, in samples.
         window: Time over which a reading is a mean, in samples; 0: it is one of the instant.
         before: The same at the beginning of the window, if there is one.
         mean: Mean of the command over the window, shape (r,); empty without a window.
