@@ -191,8 +191,10 @@ def fit_at(
     if others is not None:
         jacobian = np.column_stack((jacobian, others))
     of_all = correlated_covariance(jacobian, residuals, problem.lengths)
-    for i in [] if unknown is None else np.flatnonzero(np.isfinite(unknown)):
-        of_all = bounded_covariance(of_all, jacobian, residuals, problem.lengths, 2 + i, unknown[i])
+    if unknown is not None:
+        for i in np.flatnonzero(np.isfinite(unknown)).tolist():
+            known = float(unknown[i])
+            of_all = bounded_covariance(of_all, jacobian, residuals, problem.lengths, 2 + i, known)
     tau, gain = problem.time_constant(theta), float(theta[1])
     if gain == 0.0:
         raise ValueError("the command is 0 wherever the velocity counts: record more steps of it")
