@@ -134,8 +134,8 @@ COMMANDS = {
         ),
         Command(
             "study",
-            "FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
-            "run many robots, settings and seeds; ready-made studies are in config/studies",
+            "NAME|FILE.yaml [--workers N] [--scheduler tcp://HOST:PORT] [--output DIR]",
+            "run many robots, settings and seeds; ready-made: encoders, excitation, ... (--help)",
             delegated=True,
         ),
         Command(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from diffbot_bringup.usage import UsageError
 from diffbot_bringup.workspace.packages import check_arguments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,6 +86,14 @@ def test_wrong_words_list_the_right_ones(checkout, words, lists):
     assert lists in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (checkout / ".diffbot").exists()
+
+
+def test_a_study_is_a_file_or_ready_made():
+    check_arguments(ROOT, "study", ["encoders"], any_package=False)
+    with pytest.raises(UsageError, match="no path matches it; ready-made: coverage, encoders, "):
+        check_arguments(ROOT, "study", ["encoder"], any_package=False)
+    with pytest.raises(UsageError, match="no path matches it$"):
+        check_arguments(ROOT, "fleet", ["encoders"], any_package=False)
 
 
 def test_without_a_name_launch_is_right_and_lists():

@@ -15,7 +15,7 @@ COMMANDS = [
     f"calibrate --umbmark --robot twil {SQUARES} --output {{owned}}",
     "reproduce 2002 --output {owned}",
     "export {owned} --to nav2 --robot twil --output {owned}",
-    "study config/studies/encoders.yaml --output {owned}",
+    "study encoders --output {owned}",
     "fleet {table} --output {owned}",
     "bench --output {owned}",
     "bench --records {owned}",

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from diffbot_study import study as command
-from diffbot_study.study_plan import study_from
+from diffbot_study.study_plan import READY_MADE, load_study, study_file, study_from
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
 from diffbot_study.study_summary import LABELS, answer, cells, draw_study, shown, study_charts
 from diffbot_study.task_cluster import TaskEnd
@@ -51,6 +51,21 @@ def test_a_wrong_study_is_refused_by_name(more, says):
     with pytest.raises(ValueError) as caught:
         changed(**more)
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", READY_MADE)
+def test_a_ready_made_study_has_its_name_and_points(name):
+    study = load_study(study_file(name))
+    assert study.name == name
+    assert study.points()
+
+
+def test_a_study_that_is_neither_file_nor_ready_made_is_refused_with_the_names(tmp_path):
+    with pytest.raises(ValueError, match="no such file, nor a study of coverage, encoders"):
+        study_file("encoder")
+    mine = tmp_path / "encoder.yaml"
+    mine.write_text("kind: drive")
+    assert study_file(str(mine)) == mine
 
 
 def test_points_are_all_combinations_with_one_sample_for_each_seed():
@@ -224,6 +239,18 @@ def test_a_study_that_lost_a_task_or_was_interrupted_goes_on(tmp_path, monkeypat
     assert by_cell(one) == by_cell(other)
     assert one["runs"] == 8
     assert (tmp_path / "b" / "study.png").stat().st_size > 1000
+
+
+def test_a_ready_made_study_runs_by_its_name(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(command, "run_chunk", quick_chunk)
+    monkeypatch.setattr(command, "Cluster", InProcess)
+    (tmp_path / "small.yaml").write_text(json.dumps(SMALL))
+    monkeypatch.setattr("diffbot_study.study_plan.READY_MADE", ("small",))
+    monkeypatch.setattr("diffbot_study.study_plan._READY_MADE", tmp_path)
+    assert command.main(["small", "--output", str(tmp_path / "results")]) == 0
+    page = (tmp_path / "results" / "study.html").read_text()
+    assert "study small" in page and '"first_seed": 300' in page.replace("&quot;", '"')
 
 
 def test_a_table_has_each_row_once_whoever_is_killed(tmp_path):

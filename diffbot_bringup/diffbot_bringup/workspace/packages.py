@@ -235,7 +235,7 @@ _EXAMPLES = {
     "echo": "TOPIC is missing, for example: ./diffbot echo /joint_states --once",
     "python": "FILE is missing, for example: ./diffbot python benchmarks/NAME.py",
     "describe": "FILE is missing, for example: ./diffbot describe my_robot.urdf.xacro",
-    "study": "FILE is missing, for example: ./diffbot study config/studies/encoders.yaml",
+    "study": "NAME or FILE is missing, for example: ./diffbot study encoders",
     "fleet": "FOLDER is missing, for example: ./diffbot fleet recordings/ --output fleet/",
     "identify": "FILE is missing, for example: ./diffbot identify my_run.mcap",
 }
@@ -264,7 +264,9 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
         if not [word for word in words if command == "python" or not word.startswith("-")]:
             raise UsageError(_EXAMPLES[command])
         if command in ("study", "fleet"):
-            _check_anything_exists(words)
+            ready = root.glob("tools/diffbot_study/diffbot_study/ready_made/*.yaml")
+            names = sorted(path.stem for path in ready) if command == "study" else []
+            _check_anything_exists(words, names)
     elif command == "setup":
         for word in words:
             check_one_of("part", word, ["gazebo", "study", "docs"])
@@ -272,11 +274,14 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
 
 
-def _check_anything_exists(words: list[str]) -> None:
-    """Refuse a command line without any existing path, before its large packages are fetched."""
+def _check_anything_exists(words: list[str], names: list[str]) -> None:
+    """Refuse a command line without any path or name, before its large packages are fetched."""
     places = [word for word in words if not word.startswith("-")]
-    if not any(glob.glob(word) for word in places):
-        raise UsageError(f"{places[0]}: there is no such folder or file, and no path matches it")
+    if not any(glob.glob(word) or word in names for word in places):
+        known = f"; ready-made: {', '.join(names)}" if names else ""
+        raise UsageError(
+            f"{places[0]}: there is no such folder or file, and no path matches it{known}"
+        )
 
 
 def _package_names(root: Path) -> list[str]:

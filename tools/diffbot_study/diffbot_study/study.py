@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`diffbot study FILE.yaml`: run the missing points of a study, and report the results.
+"""`diffbot study NAME|FILE.yaml`: run the missing points of a study, and report the results.
 
 Exit status: 0 all points are done; 3 some tasks failed (worker killed, time limit): run it again to
 retry them; 2 wrong usage; 130 after Ctrl-C, with finished work kept.
@@ -28,7 +28,7 @@ from diffbot_description.files import SUMMARY, strict, write_json
 from diffbot_description.run_folder import output_folder
 from diffbot_description.terminal_text import complain, printable
 from diffbot_study.parquet_store import ParquetStore, Row
-from diffbot_study.study_plan import Point, Study, load_study
+from diffbot_study.study_plan import READY_MADE, Point, Study, load_study, study_file
 from diffbot_study.study_points import COLUMNS, chunks, run_chunk
 from diffbot_study.study_summary import LABELS, Cell, answer, cells, draw_study, shown, study_charts
 from diffbot_study.task_cluster import Cluster, ClusterLostError
@@ -51,6 +51,7 @@ def main(argv: Sequence[str] | None = None, program: str = "diffbot study") -> i
     options = _parser(program).parse_args(words)
 
     def work() -> int:
+        options.file = study_file(options.file)
         study = load_study(options.file)
         output = options.output or Path("results") / f"study-{study.name}"
         console = Console(highlight=False, markup=False)
@@ -86,7 +87,9 @@ def _parser(program: str) -> argparse.ArgumentParser:
     parser = CommandParser(
         program, description="Run a study: many robots, settings and seeds; see docs/studies.md."
     )
-    parser.add_argument("file", metavar="FILE.yaml", type=Path, help="such as config/studies/*")
+    parser.add_argument(
+        "file", metavar="NAME|FILE.yaml", help=f"a file, or one of {', '.join(READY_MADE)}"
+    )
     add_cluster_options(parser)
     parser.add_argument(
         "--output", metavar="DIR", type=Path,

@@ -20,6 +20,10 @@ import numpy as np
 
 from diffbot_description.files import closest, parse_yaml, read_regular
 
+_READY_MADE = Path(__file__).parent / "ready_made"
+READY_MADE = tuple(sorted(path.stem for path in _READY_MADE.glob("*.yaml")))
+"""Names of the ready-made studies."""
+
 IDENTIFICATION, DRIVE = "identification", "drive"
 RANDOM = "random"
 RESULTS = {
@@ -187,6 +191,20 @@ class Study:
         return drawn
 
 
+def study_file(given: str) -> Path:
+    """Return the file of a ready-made study, by its name, or of a user's; a ValueError names both.
+
+    Example:
+        >>> study_file("encoders").name
+        'encoders.yaml'
+    """
+    if given in READY_MADE:
+        return _READY_MADE / f"{given}.yaml"
+    if not Path(given).exists():
+        raise ValueError(f"{given}: no such file, nor a study of {', '.join(READY_MADE)}")
+    return Path(given)
+
+
 def load_study(path: Path) -> Study:
     """Load a study from a file; the ValueError names field, value, valid values and remedy."""
     try:
@@ -198,9 +216,8 @@ def load_study(path: Path) -> Study:
 def study_from(data: Any, name: str) -> Study:
     """Return the study that the content of a file describes; errors as in load_study."""
     if not isinstance(data, dict):
-        raise ValueError(
-            f"must be a mapping of names to values, not {data!r}; copy config/studies/encoders.yaml"
-        )
+        example = study_file("encoders")
+        raise ValueError(f"must be a mapping of names to values, not {data!r}; copy {example}")
     _check_names(data, _KEYS, "")
     kind = data.get("kind")
     if kind not in DEFAULTS:
