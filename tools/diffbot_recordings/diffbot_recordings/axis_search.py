@@ -94,14 +94,14 @@ class AxisSolution:
     more_std: tuple[float, ...] = ()
     more_searches: tuple[BoundedSearch, ...] = ()
 
-    def widened(self, other: AxisSolution, share: float) -> AxisSolution:
-        """Return this with intervals wider by a share of the difference from another solution."""
+    def widened(self, other: AxisSolution, fraction: float) -> AxisSolution:
+        """Return this with intervals wider by a part of the difference from another one."""
         fit, model = self.fit, other.fit.model
-        off = share * np.array([fit.model.inertia - model.inertia, fit.model.drag - model.drag])
-        tau = share * (fit.model.time_constant - model.time_constant)
+        off = fraction * np.array([fit.model.inertia - model.inertia, fit.model.drag - model.drag])
+        tau = fraction * (fit.model.time_constant - model.time_constant)
         gain, late = (
-            share * (fit.model.gain - model.gain),
-            share * (fit.dead_time - other.fit.dead_time),
+            fraction * (fit.model.gain - model.gain),
+            fraction * (fit.dead_time - other.fit.dead_time),
         )
         fit = replace(
             fit,
@@ -134,10 +134,10 @@ def _likeliest(candidates: Sequence[_Candidate], lengths: Sequence[int]) -> Axis
             # Where the noise is not as assumed, the scatter between parts tells more (Vuong, 1989).
             evidence = max(evidence, -0.5 * evidence**2 / scatter)
         ratio = math.exp(evidence + before - prior[best])
-        share = math.sqrt(ratio / (1.0 + ratio)) if ratio > POSSIBLE else 0.0
+        fraction = math.sqrt(ratio / (1.0 + ratio)) if ratio > POSSIBLE else 0.0
         if result.smoothing.lag > 0.0 and not other.solution.smoothing.lag > 0.0:
-            share = max(share, SHAPE_FRACTION)
-        result = result.widened(other.solution, share)
+            fraction = max(fraction, SHAPE_FRACTION)
+        result = result.widened(other.solution, fraction)
     return result
 
 
