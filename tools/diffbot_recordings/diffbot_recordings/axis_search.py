@@ -260,7 +260,10 @@ class AxisSearch:
         return _likeliest(candidates, self._problem(*start[2:]).lengths)
 
     def _exchanged(self, candidate: _Candidate) -> Array | None:
-        """Return a start with the lags of axis and filter exchanged, or None: it is too wide."""
+        """Return a start with the lags of axis and filter exchanged, or None.
+
+        The filter would be too wide, or the axis faster than its readings, as without a filter.
+        """
         x, lag, reading = candidate.x, candidate.solution.smoothing.lag, self._reading
         if not lag > 0.0:
             return None
@@ -268,7 +271,7 @@ class AxisSearch:
         other_lag = reading / math.expm1(reading * math.exp(-x[0]))
         other_tau = reading / math.log1p(reading / lag)
         square = (Smoothing(reading, other_lag).width / reading) ** 2
-        if square > EXCHANGED_REACH * self._bounds[1][1]:
+        if other_tau < reading or square > EXCHANGED_REACH * self._bounds[1][1]:
             return None
         late = x[2] + (other_lag - lag) / self._period
         return self._within(np.array([math.log(other_tau), x[1], late, square, *x[4:]]))
@@ -290,8 +293,8 @@ class AxisSearch:
         most, step = self._bounds[1][1], 0.0
         unknown = np.array([math.inf, most / NORMAL_95, *[math.inf] * len(by_free)])
         stds = np.full(2, math.inf)
-        # A parabola over a range as wide as the interval: a square has an end, and hills.
-        while step < most and not NORMAL_95 * stds[1] < step:
+        # Over a range as wide as the deviation: a square has an end, and hills.
+        while step < most and not stds[1] < step:
             step = min(max(4.0 * step, WINDOW_STEP), most)
             others = np.column_stack((*self._differences(x, step), *by_free))
             fit, stds = fit_at(problem, x[:2], others, unknown)
