@@ -42,8 +42,9 @@ CERTAIN_WINDOW, WIDER = 1.5, 4.0
 USUAL_READINGS = 2.0
 # Solutions less likely than this, over the best, do not widen its interval.
 POSSIBLE = 0.05
-# Lags of axis and filter are exchanged if the square is within so many times the largest.
-EXCHANGED_REACH = 2.0
+# Lags are exchanged if the square is within so many times the largest, the axis not so fast in
+# readings.
+EXCHANGED_REACH, FASTEST = 2.0, 0.5
 # Least step of the derivative by the square of that time, in readings^2; also its least value.
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
@@ -271,7 +272,7 @@ class AxisSearch:
         other_lag = reading / math.expm1(reading * math.exp(-x[0]))
         other_tau = reading / math.log1p(reading / lag)
         square = (Smoothing(reading, other_lag).width / reading) ** 2
-        if other_tau < reading or square > EXCHANGED_REACH * self._bounds[1][1]:
+        if other_tau < FASTEST * reading or square > EXCHANGED_REACH * self._bounds[1][1]:
             return None
         late = x[2] + (other_lag - lag) / self._period
         return self._within(np.array([math.log(other_tau), x[1], late, square, *x[4:]]))
