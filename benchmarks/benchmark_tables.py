@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,21 @@ def wilson(inside: ArrayLike) -> str:
     middle = (fraction + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(fraction * (1 - fraction) / n + (z / (2 * n)) ** 2)
     return f"{100 * fraction:.1f} ({100 * (middle - half):.0f} to {100 * (middle + half):.0f})"
+
+
+def by_robots(inside: Sequence[ArrayLike]) -> str:
+    """Return the share of True in %, with its 95 % interval by the scatter between robots.
+
+    Args:
+        inside: Of each robot, whether its intervals hold: they share errors, so that those of one
+            robot count for less than as many of as many robots.
+    """
+    shares = np.array([np.mean(one) for one in inside])
+    weights = np.array([np.size(one) for one in inside], dtype=float)
+    weights /= weights.sum()
+    mean = float(weights @ shares)
+    half = NORMAL_95 * math.sqrt(float(weights**2 @ (shares - mean) ** 2))
+    return f"{100 * mean:.1f} +- {100 * half:.1f} by the scatter between {len(shares)} robots"
 
 
 INTERVALS = (

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmark_tables import Table, options, percent
+from benchmark_tables import Table, by_robots, options, percent
 from ensemble import ensemble
 from made_recordings.calibration_drives import GYRO, POSES, record_drive, write_miscalibrated
 from made_recordings.made_laser import MadeLaser, laser_poses, room
@@ -286,7 +286,7 @@ def print_table(robots: list[Calibrated]) -> None:
     outcomes = Counter(each.result.outcome.value for each in robots)
     print(f"{len(robots)} robots: {dict(outcomes)}")
     table = Table("", "95 % within, %", "largest, %", "inside, %")
-    together: list[bool] = []
+    together: list[list[bool]] = [[] for _ in robots]
     scales = robots[0].result.subject is Subject.ODOMETRY
     truth = scales_of if scales else sizes_of
     for name in truth(GIVEN):
@@ -296,11 +296,15 @@ def print_table(robots: list[Calibrated]) -> None:
             100.0 * abs(quantity.value - value) / size
             for (quantity, value), size in zip(pairs, unit, strict=True)
         ]
-        inside = [quantity.holds(value) for quantity, value in pairs if quantity.identified]
-        together += inside
+        inside = []
+        for own, (quantity, value) in zip(together, pairs, strict=True):
+            if quantity.identified:
+                own.append(quantity.holds(value))
+                inside.append(own[-1])
         said = percent(np.mean(inside)) if inside else "not identified"
         table.row(name, float(np.percentile(errors, 95.0)), max(errors), said)
-    print(f"all intervals together: {percent(np.mean(together))} % of {len(together)}")
+    known = [own for own in together if own]
+    print(f"all {sum(map(len, known))} intervals together: {by_robots(known)}")
     table = Table("drift of", "before", "after", "times less", "median robot", "least")
     drift = np.array([each.drift for each in robots])
     for i, (name, factor) in enumerate({"heading, deg": 57.29578, "position, mm": 1e3}.items()):

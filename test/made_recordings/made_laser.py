@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from diffbot_recordings.laser_poses import LaserPoses, Scan
+from diffbot_recordings.samples import RecordingError
 from diffbot_recordings.sensor_readings import PoseReadings
 from made_recordings.made_readings import MadeDrive
 
@@ -59,6 +60,20 @@ def corridor(width: float = 2.5) -> Array:
     return np.array([[[-500.0, y], [500.0, y]] for y in (-half, half)])
 
 
+def corridor_with_doors(rng: np.random.Generator) -> Array:
+    """Return two walls with door frames of 2 to 15 cm; in every second one its end is in sight."""
+    width, depth = rng.uniform(1.8, 3.0), rng.uniform(0.02, 0.15)
+    walls = [corridor(width)]
+    if rng.random() < 0.5:
+        end = rng.uniform(6.0, 14.0)
+        walls.append(np.array([[[end, -width], [end, width]]]))
+    for side in (-0.5, 0.5):
+        for place in np.cumsum(rng.uniform(2.0, 7.0, 20)) - 45.0:
+            frame = rng.uniform(0.05, 1.0)
+            walls.append(_box(float(place), side * width, frame, 2.0 * depth, 0.0))
+    return np.concatenate(walls)
+
+
 def _box(x: float, y: float, width: float, depth: float, yaw: float) -> Array:
     corners = 0.5 * np.array([(-width, -depth), (width, -depth), (width, depth), (-width, depth)])
     cos, sin = math.cos(yaw), math.sin(yaw)
@@ -104,11 +119,13 @@ def scans(
 def laser_poses(
     drive: MadeDrive, walls: Array, laser: MadeLaser, rng: np.random.Generator
 ) -> PoseReadings:
-    """Return the poses that the scans of a drive give."""
+    """Return the poses that the scans of a drive give. Raises RecordingError if too few do."""
     result = LaserPoses()
     stamps = drive.wheels.stamps
     for scan in scans(drive.truth.poses, walls, laser, stamps[0], stamps[-1] - 0.2, rng):
         result.add(scan)
+    if refusal := result.refusal():
+        raise RecordingError(refusal)
     return PoseReadings(*np.array(result.rows).T)
 
 

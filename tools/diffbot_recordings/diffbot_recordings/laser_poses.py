@@ -42,6 +42,8 @@ ITERATIONS = 20
 FEWEST_INLIERS = 0.5
 # Smallest fraction of the scan's information in its least determined direction.
 CORRIDOR = 0.02
+# Change of a point by a better known velocity that is too small to straighten a scan again, m.
+SAME = 0.004
 # Height of the two layers into which a scan is copied, m: walls need an extent upwards.
 LAYER = 0.05
 NEIGHBOURS = 12
@@ -160,8 +162,9 @@ class LaserPoses:
             # The velocity up to this scan is known better now.
             time, last = self._recent[-1]
             if scan.middle - time < LONGEST_GAP:
-                velocity = _between(last, rough) / (scan.middle - time)
-            cloud, tree = _cloud(_straightened(points, times, scan, velocity))
+                known = _between(last, rough) / (scan.middle - time)
+                if _bent(points, times, known - velocity) > SAME:
+                    cloud, tree = _cloud(_straightened(points, times, scan, known))
             pose, fault = _registered(keyframe, cloud, rough, FINE)
         if fault is not None:
             self.faults[fault] += 1
@@ -246,6 +249,13 @@ def _straightened(points: Array, times: Array, scan: Scan, velocity: Array) -> A
     x, y = points.T
     moved = after[:, None] * velocity[:2]
     return np.column_stack((cos * x - sin * y, sin * x + cos * y)) + moved
+
+
+def _bent(points: Array, times: Array, velocity: Array) -> float:
+    """Return by how much a velocity, (x, y, yaw), bends a scan from its middle to its ends, m."""
+    farthest = math.sqrt(float(np.median(np.sum(points**2, axis=1))))
+    speed = math.hypot(velocity[0], velocity[1]) + farthest * abs(float(velocity[2]))
+    return 0.5 * float(np.ptp(times)) * speed
 
 
 def _cloud(points: Array) -> tuple[Any, Any]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes of a robot's deviation or change, found by their signatures.
 
-A signature is a set of directions in which quantities move together. The named cause has the
-smallest Akaike criterion, chi^2 + 2 x amplitudes; its confidence is its weight among all.
+A signature is a set of directions in which quantities move together, each with the largest
+amplitude against it. The named cause has the smallest Akaike criterion, chi^2 + 2 x amplitudes; its
+confidence is its weight among all.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ MOUNTING = ("mount_x", "mount_y", "mount_yaw")
 # Of one tyre's radius on the track over the mean radius.
 OVER_MEAN = ("track_over_mean_radius", -0.5)
 
-_Directions = Sequence[tuple[Array, bool]]
+# Amplitudes against a direction. No tyre grows by more than 2.5 %: what makes a robot of known
+# efforts slower by more is a load.
+NEVER, ANY, GROWTH = 0.0, math.inf, 0.025
+# Largest change of log K7 over the difference of the torques' effects, up to 0.5.
+MEAN = 2.0 * math.log(2.0)
+
+_Directions = Sequence[tuple[Array, float]]
 _Signatures = Mapping[str, _Directions]
 
 
@@ -43,16 +50,7 @@ def name_cause(
     criteria: dict[str, float] = {}
     leftovers: dict[str, float] = {}
     for cause, directions in causes.items():
-        columns = [
-            sign * direction
-            for direction, free in directions
-            for sign in ((1, -1) if free else (1,))
-        ]
-        ways = np.array(columns).T
-        left = [
-            float(scipy.optimize.nnls(ways / spread[:, None], moved / spread)[1] ** 2)
-            for moved, spread in wholes
-        ]
+        left = [_left_over(directions, moved / spread, spread) for moved, spread in wholes]
         criteria[cause] = sum(left) + 2.0 * len(directions) * len(wholes)
         leftovers[cause] = max(left) / max(len(names) - len(directions), 1)
     best = min(criteria, key=lambda cause: criteria[cause], default=NO_CAUSE)
@@ -60,6 +58,22 @@ def name_cause(
         return NO_CAUSE, 0.0
     weights = {cause: math.exp(-0.5 * (own - criteria[best])) for cause, own in criteria.items()}
     return best, weights[best] / sum(weights.values())
+
+
+def _left_over(directions: _Directions, moved: Array, spread: Array) -> float:
+    """Return chi^2 that the best amplitudes leave of deviations over their errors."""
+    signs = [(d, sign, most) for d, back in directions for sign, most in ((1, ANY), (-1, back))]
+    columns = [(sign * direction, most) for direction, sign, most in signs if most > NEVER]
+    ways = np.array([column for column, _ in columns]).T / spread[:, None]
+    limits = np.array([most for _, most in columns])
+    amplitudes, left = scipy.optimize.nnls(ways, moved)
+    over = amplitudes > limits
+    if over.any():
+        moved = moved - ways[:, over] @ limits[over]
+        left = np.linalg.norm(moved)
+        if not over.all():
+            left = scipy.optimize.nnls(ways[:, ~over], moved)[1]
+    return float(left**2)
 
 
 @lru_cache(maxsize=64)
@@ -84,28 +98,32 @@ def _of_torque(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
         tyres = tyres - 0.5 * turned
 
     def sensor(side: float, reads: float) -> _Directions:
-        """Return directions: `side` -1 left, 1 right wheel; `reads` -1 too little, 1 too much."""
+        """Return directions: `side` -1 left, 1 right wheel; `reads` -1 too little, 1 too much.
+
+        A difference d of the torques' effects changes K7 and K8 by 1 / (1 - |d|) at most.
+        """
+        own = -reads * side * difference
         return (
-            (-reads * side * difference, False),
-            (-reads * (k7 + k8), False),
-            (reads * (left + right), False),
+            (own, NEVER),
+            (own - MEAN * reads * (k7 + k8), NEVER),
+            (reads * (left + right), NEVER),
         )
 
     causes: dict[str, _Directions] = {
-        "load": ((-k7, False), (-k8, False), (k5, True), (k6, True)),
-        "tyre": ((tyres, True),),
-        "tyre left": ((tyres - difference + radii, True),),
-        "tyre right": ((tyres + difference - radii, True),),
-        "brake left": ((left, False),),
-        "brake right": ((right, False),),
+        "load": ((-k7, NEVER), (-k8, NEVER), (k5, ANY), (k6, ANY)),
+        "tyre": ((tyres, 2.0 * GROWTH),),
+        "tyre left": ((tyres - difference + radii, GROWTH),),
+        "tyre right": ((tyres + difference - radii, GROWTH),),
+        "brake left": ((left, NEVER),),
+        "brake right": ((right, NEVER),),
         "current sensor left": sensor(-1.0, -1.0),
         "current sensor right": sensor(1.0, -1.0),
         "current sensor left, too much": sensor(-1.0, 1.0),
         "current sensor right, too much": sensor(1.0, 1.0),
-        "encoder": ((residual, False),),
+        "encoder": ((residual, NEVER),),
     }
     if names == WITH_GYRO:
-        causes |= {"track": ((k8 - scale, True),), "gyro": ((turned, True),)}
+        causes |= {"track": ((k8 - scale, ANY),), "gyro": ((turned, ANY),)}
     return causes, 0.05 * residual + 0.003 * difference
 
 
@@ -118,51 +136,51 @@ def _of_values(names: tuple[str, ...]) -> tuple[_Signatures, Array]:
             result += factor * np.array([name.endswith(end) for name in names])
         return result if result.any() else None
 
-    wanted: dict[str, Sequence[tuple[Array | None, bool]]] = {
-        "battery": ((along((": ks", 1.0), (": kv", 1.0), (": ka", 1.0)), False),),
+    wanted: dict[str, Sequence[tuple[Array | None, float]]] = {
+        "battery": ((along((": ks", 1.0), (": kv", 1.0), (": ka", 1.0)), NEVER),),
         "load": (
-            (along(("inertia", 1.0), (": ka", 1.0)), False),
-            (along((": time constant", 1.0)), False),
+            (along(("inertia", 1.0), (": ka", 1.0)), NEVER),
+            (along((": time constant", 1.0)), NEVER),
         ),
-        "velocity scale": ((along((": gain", 1.0)), True),),
-        "delay": ((along((": dead time", 1.0)), False),),
-        "tyre left": ((along(("left_radius", 1.0), ("radius_ratio", -1.0), OVER_MEAN), True),),
-        "tyre right": ((along(("right_radius", 1.0), ("radius_ratio", 1.0), OVER_MEAN), True),),
+        "velocity scale": ((along((": gain", 1.0)), ANY),),
+        "delay": ((along((": dead time", 1.0)), NEVER),),
+        "tyre left": ((along(("left_radius", 1.0), ("radius_ratio", -1.0), OVER_MEAN), ANY),),
+        "tyre right": ((along(("right_radius", 1.0), ("radius_ratio", 1.0), OVER_MEAN), ANY),),
         "tyres": (
             (along(("left_radius", 1.0), ("right_radius", 1.0), ("linear_scale", 1.0),
-                   ("angular_scale", 1.0), ("track_over_mean_radius", -1.0)), True),
+                   ("angular_scale", 1.0), ("track_over_mean_radius", -1.0)), ANY),
         ),
         "tyre of one side": (
-            (along(("linear_scale", 1.0), ("angular_scale", 1.0)), True),
-            (along(("heading_drift", 1.0)), True),
+            (along(("linear_scale", 1.0), ("angular_scale", 1.0)), ANY),
+            (along(("heading_drift", 1.0)), ANY),
         ),
         "track": (
-            (along(("track", 1.0), ("track_over_mean_radius", 1.0), ("angular_scale", -1.0)), True),
+            (along(("track", 1.0), ("track_over_mean_radius", 1.0), ("angular_scale", -1.0)), ANY),
         ),
-        "gyro": ((along(("gyro_scale", 1.0)), True),),
-        "pose source moved": tuple((along((name, 1.0)), True) for name in MOUNTING),
-        "slip": ((along(("path_noise", 1.0)), False),),
+        "gyro": ((along(("gyro_scale", 1.0)), ANY),),
+        "pose source moved": tuple((along((name, 1.0)), ANY) for name in MOUNTING),
+        "slip": ((along(("path_noise", 1.0)), NEVER),),
     }  # fmt: skip
     for side in SIDES:
         motor, own = f"{side} motor: ", f"{side} side: "
         rubbing = [along((f"{motor}{kind} friction", 1.0)) for kind in KINDS]
         rubbing.append(along((f"{own}ks", 1.0)))
         wanted |= {
-            f"windings {side}": ((along((f"{motor}R", 1.0)), False),),
-            f"magnets {side}": ((along((f"{motor}Ke", -1.0)), False),),
+            f"windings {side}": ((along((f"{motor}R", 1.0)), NEVER),),
+            f"magnets {side}": ((along((f"{motor}Ke", -1.0)), NEVER),),
             f"current sensor {side}": (
-                (along((f"{motor}R", 1.0), (f"{motor}inertia", -1.0)), True),
-                (along(*((f"{motor}{kind} friction", 1.0) for kind in KINDS)), True),
+                (along((f"{motor}R", 1.0), (f"{motor}inertia", -1.0)), ANY),
+                (along(*((f"{motor}{kind} friction", 1.0) for kind in KINDS)), ANY),
             ),
-            f"brake {side}": [(direction, False) for direction in rubbing],
+            f"brake {side}": [(direction, NEVER) for direction in rubbing],
             f"motor {side}": (
-                (along((f"{own}ks", 1.0), (f"{own}ka", 1.0)), False),
-                (along((f"{own}ks", 1.0), (f"{own}kv", -1.0), (f"{own}ka", 1.0)), False),
+                (along((f"{own}ks", 1.0), (f"{own}ka", 1.0)), NEVER),
+                (along((f"{own}ks", 1.0), (f"{own}kv", -1.0), (f"{own}ka", 1.0)), NEVER),
             ),
         }  # fmt: skip
     causes: dict[str, _Directions] = {}
     for cause, directions in wanted.items():
-        there = [(direction, free) for direction, free in directions if direction is not None]
+        there = [(direction, back) for direction, back in directions if direction is not None]
         if there:
             causes[cause] = there
     return causes, np.zeros(len(names))
