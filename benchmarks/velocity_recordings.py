@@ -20,6 +20,8 @@ Commands: `teleop`, steps of random size held for 0.5 to 2 s, sent at 10 to 30 H
 their own; `nav`, ramps of limited acceleration towards random targets, at 20 Hz; `loop`, steps sent
 at the instants of the samples.
 
+`--fits`: the fits alone, without the model checks, which take most of the time.
+
 Prints, for each of the drivers and commands, the mean and rms of error / standard deviation, the
 share of 95 % intervals that contain the truth, and the median error and half width in % (dead time:
 ms). The true dead time of a velocity that is a mean or filtered includes its age, as stated there.
@@ -40,10 +42,12 @@ from scipy.signal import lfilter
 from arc_odometry import WheelGeometry
 from arc_odometry.number_range import Array
 from diffbot_ident.estimate import NORMAL_95
-from diffbot_recordings.findings import analyse_axes
+from diffbot_recordings.dead_time import fit_dead_time
+from diffbot_recordings.findings import analyse_axes, axis_segment
 from diffbot_recordings.recording_analysis import STILL
 from diffbot_recordings.samples import WHEELS, Batch, Recording
-from diffbot_recordings.segments import Segmenter, SegmentSettings
+from diffbot_recordings.segments import Segment, Segmenter, SegmentSettings, between_readings
+from diffbot_recordings.velocity_analysis import prepared, values_of
 
 DURATION = 60.0  # s
 LARGEST = (0.5, 1.5)  # commands, m/s and rad/s
@@ -186,28 +190,47 @@ class _Recorded:
         yield Batch(d.sent, {"command_v": d.commands[:, 0], "command_w": d.commands[:, 1]})
 
 
-def identified(drawn: Drawn, odometry: bool) -> dict[str, dict[str, tuple[float, float]]]:
-    """Return value and deviation of PARAMETERS for each usable axis, as `identify` finds them."""
+Results = dict[str, dict[str, tuple[float, float]]]
+"""Value and deviation of PARAMETERS for each usable axis."""
+
+
+def identified(drawn: Drawn, odometry: bool) -> Results:
+    """Return the results of `identify`."""
     of_wheels = () if odometry else ("v", "w")
-    channels = ("command_v", "command_w", "v", "w", *(() if odometry else WHEELS))
-    recording = Recording(
-        "velocity",
-        [_Recorded(drawn, odometry)],
-        channels,
-        geometry=drawn.geometry,
-        from_wheels=of_wheels,
-    )
-    segments = list(
-        Segmenter(SegmentSettings(still=STILL)).segments(recording.batches(), recording.channels)
-    )
     results = {}
-    for axis, analysis in analyse_axes(segments, drawn.geometry, of_wheels).items():
+    for axis, analysis in analyse_axes(pieces(drawn, odometry), drawn.geometry, of_wheels).items():
         verdict = analysis.verdict
         if verdict.usable:
             results[axis] = {
                 name: (verdict.value(name).value, verdict.value(name).std) for name in PARAMETERS
             }
     return results
+
+
+def fitted(drawn: Drawn, odometry: bool) -> Results:
+    """Return the results of the fits alone."""
+    segments, kept = pieces(drawn, odometry), 0.0
+    if not odometry:
+        segments, kept = between_readings(segments, drawn.geometry, ("v", "w"))
+    results = {}
+    for axis in ("v", "w"):
+        of_axis, _ = prepared([axis_segment(each, axis, kept > 0.0) for each in segments], kept)
+        values = values_of(fit_dead_time(of_axis), "")
+        results[axis] = {value.name: (value.value, value.std) for value in values}
+    return results
+
+
+def pieces(drawn: Drawn, odometry: bool) -> list[Segment]:
+    """Return the segments of a recording."""
+    recording = Recording(
+        "velocity",
+        [_Recorded(drawn, odometry)],
+        ("command_v", "command_w", "v", "w", *(() if odometry else WHEELS)),
+        geometry=drawn.geometry,
+        from_wheels=() if odometry else ("v", "w"),
+    )
+    segmenter = Segmenter(SegmentSettings(still=STILL))
+    return list(segmenter.segments(recording.batches(), recording.channels))
 
 
 def main() -> None:
@@ -218,13 +241,15 @@ def main() -> None:
     parser.add_argument("--robots", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--odometry", action="store_true", help="v and omega, not wheel speeds")
+    parser.add_argument("--fits", action="store_true", help="the fits alone")
     options = parser.parse_args()
+    estimate = fitted if options.fits else identified
     for driver in options.drivers:
         for kind in options.commands:
             rows = []
             for number in range(options.robots):
                 drawn = draw(options.seed, number, driver, kind)
-                result = identified(drawn, options.odometry)
+                result = estimate(drawn, options.odometry)
                 for axis, values in result.items():
                     truth = drawn.truth["vw".index(axis)]
                     rows.append([(*values[name], truth[name]) for name in PARAMETERS])

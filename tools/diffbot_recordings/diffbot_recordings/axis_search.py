@@ -18,17 +18,34 @@ import scipy
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.correlated_residuals import log_likelihoods
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
-from diffbot_recordings.first_order import Array, FirstOrderFit, OutputError, fit_at
+from diffbot_recordings.first_order import (
+    Array,
+    FirstOrderFit,
+    OutputError,
+    fit_at,
+)
 from diffbot_recordings.smoothed_response import LAG_SQUARE, Smoothing
 
+# Share of the widest mean below which its interval must be for the search to have ended.
+HALF_KNOWN = 0.85
 # Step of the derivative by the dead time, in samples.
 DEAD_TIME_STEP = 0.2
 # Longest time over which a reading is a mean: in readings, and s.
 WIDEST, LONGEST_WINDOW = 16.0, 0.5
 # Share of the difference between a mean and a low-pass that is added to a low-pass's deviations.
-SHAPE_FRACTION = 0.4
-# Step of the derivative by the square of that time, in readings^2, and its least value with one.
+SHAPE_FRACTION = 0.1
+# A mean of less than this many readings for certain is no low-pass; readings^2 to look for one.
+CERTAIN_WINDOW, WIDER = 1.5, 4.0
+# Mean delay of a driver's filter in readings, before any data: shorter ones are likelier.
+USUAL_READINGS = 2.0
+# Solutions less likely than this, over the best, do not widen its interval.
+POSSIBLE = 0.05
+# Lags are exchanged if the square is within so many times the largest, the axis not so fast in
+# readings.
+EXCHANGED_REACH, FASTEST = 2.0, 0.5
+# Least step of the derivative by the square of that time, in readings^2; also its least value.
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
 # Relative tolerances of the fit for each dead time of the scan; the best one is refined later.
@@ -78,6 +95,52 @@ class AxisSolution:
     more_std: tuple[float, ...] = ()
     more_searches: tuple[BoundedSearch, ...] = ()
 
+    def widened(self, other: AxisSolution, fraction: float) -> AxisSolution:
+        """Return this with intervals wider by a part of the difference from another one."""
+        fit, model = self.fit, other.fit.model
+        off = fraction * np.array([fit.model.inertia - model.inertia, fit.model.drag - model.drag])
+        tau = fraction * (fit.model.time_constant - model.time_constant)
+        gain, late = (
+            fraction * (fit.model.gain - model.gain),
+            fraction * (fit.dead_time - other.fit.dead_time),
+        )
+        fit = replace(
+            fit,
+            covariance=fit.covariance + np.outer(off, off),
+            time_constant_std=math.hypot(fit.time_constant_std, tau),
+            gain_std=math.hypot(fit.gain_std, gain),
+        )
+        return replace(self, fit=fit, dead_time_std=math.hypot(self.dead_time_std, late))
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A solution of one kind of smoothing, its x, residuals, (n,), and their Jacobian, (n, p)."""
+
+    solution: AxisSolution
+    x: Array
+    residuals: Array
+    jacobian: Array
+
+
+def _likeliest(candidates: Sequence[_Candidate], lengths: Sequence[int]) -> AxisSolution:
+    """Return the most likely solution, with intervals that allow for others that are possible."""
+    likely = log_likelihoods([(each.residuals, each.jacobian) for each in candidates], lengths)
+    prior = -np.array([each.solution.smoothing.readings for each in candidates]) / USUAL_READINGS
+    best = int(np.argmax(likely.sum(axis=1) + prior))
+    result = candidates[best].solution
+    for other, change, before in zip(candidates, likely - likely[best], prior, strict=True):
+        evidence, scatter = float(change.sum()), float(change @ change)
+        if scatter > 0.0:
+            # Where the noise is not as assumed, the scatter between parts tells more (Vuong, 1989).
+            evidence = max(evidence, -0.5 * evidence**2 / scatter)
+        ratio = math.exp(evidence + before - prior[best])
+        fraction = math.sqrt(ratio / (1.0 + ratio)) if ratio > POSSIBLE else 0.0
+        if result.smoothing.lag > 0.0 and not other.solution.smoothing.lag > 0.0:
+            fraction = max(fraction, SHAPE_FRACTION)
+        result = result.widened(other.solution, fraction)
+    return result
+
 
 class AxisSearch:
     """Residuals as functions of x = [log tau, gain, dead time, square, free values of the driver].
@@ -101,15 +164,17 @@ class AxisSearch:
         self._period = segments[0].period
         self._reading = reading_spacing(segments)
         widest = min(WIDEST, LONGEST_WINDOW / self._reading)
-        self._bounds = (
-            (0.0, lead / self._period),
-            (0.0, widest**2),
-            *((f.low, f.high) for f in free),
-        )
+        # Of a mean, and of a low-pass that delays as much.
+        self._widest = (widest**2, Smoothing(1.0, 0.5 * widest).width ** 2)
         self.lead = lead
         self._low_pass = False
         self._last: tuple[tuple[object, ...], OutputError] | None = None
         self._kept: tuple[tuple[float, ...], Sequence[AxisSegment]] | None = None
+
+    @property
+    def _bounds(self) -> list[tuple[float, float]]:
+        of_driver = [(free.low, free.high) for free in self._free]
+        return [(0.0, self.lead / self._period), (0.0, self._widest[self._low_pass]), *of_driver]
 
     def _problem(self, late: float, square: float, *more: float) -> OutputError:
         key = (self._low_pass, float(late), float(square), more)
@@ -175,22 +240,44 @@ class AxisSearch:
 
         `like` is a smoothing to begin from, of which only the width is searched.
         """
-        square, self._low_pass = 1.0, False
+        start = np.array([*theta, late, 1.0, *more])
         if like is not None:
             self._low_pass = like.lag > 0.0
-            square = (like.width / self._reading) ** 2
-        window, end = self._solve(np.array([*theta, late, square, *more]))
+            start[3] = (like.width / self._reading) ** 2
+            return self._solve(start).solution
+        self._low_pass = False
+        candidates = [self._solve(start)]
         # Within one reading both are the same.
-        if like is not None or window.smoothing.window <= self._reading:
-            return window
+        if candidates[0].solution.smoothing_range[1] <= CERTAIN_WINDOW * self._reading:
+            return candidates[0].solution
         self._low_pass = True
-        low_pass, _ = self._solve(end)
-        if window.fit.residual_std <= low_pass.fit.residual_std:
-            return window
-        return _widened(low_pass, window)
+        start = candidates[0].x.copy()
+        # Between a narrow mean and a wide one there may be a hill.
+        start[3] = max(start[3], WIDER)
+        candidates.append(self._solve(start))
+        exchanged = self._exchanged(candidates[1])
+        if exchanged is not None:
+            candidates.append(self._solve(exchanged))
+        return _likeliest(candidates, self._problem(*start[2:]).lengths)
 
-    def _solve(self, start: Array) -> tuple[AxisSolution, Array]:
-        """Return the solution from a start, and its x."""
+    def _exchanged(self, candidate: _Candidate) -> Array | None:
+        """Return a start with the lags of axis and filter exchanged, or None.
+
+        The filter would be too wide, or the axis faster than its readings, as without a filter.
+        """
+        x, lag, reading = candidate.x, candidate.solution.smoothing.lag, self._reading
+        if not lag > 0.0:
+            return None
+        # Time constants of a filter of readings that takes the axis's place, and of its own.
+        other_lag = reading / math.expm1(reading * math.exp(-x[0]))
+        other_tau = reading / math.log1p(reading / lag)
+        square = (Smoothing(reading, other_lag).width / reading) ** 2
+        if other_tau < FASTEST * reading or square > EXCHANGED_REACH * self._bounds[1][1]:
+            return None
+        late = x[2] + (other_lag - lag) / self._period
+        return self._within(np.array([math.log(other_tau), x[1], late, square, *x[4:]]))
+
+    def _solve(self, start: Array) -> _Candidate:
         x = scipy.optimize.least_squares(
             self._residuals,
             start,
@@ -202,23 +289,25 @@ class AxisSearch:
             xtol=TOLERANCE,
         ).x
         x = self._within(x)
-        differences, problem = self._differences(x), self._problem(*x[2:])
-        others = np.column_stack((*differences, *self._by_free(problem, x)))
-        fit, stds = fit_at(problem, x[:2], others)
-        if not stds[1] < self._bounds[1][1]:
-            # Samples that all miss the time in which a window shifts over a step cannot tell it
-            # from a dead time.
-            fit, stds = fit_at(problem, x[:2], np.delete(others, 1, axis=1))
-            stds = np.insert(stds, 1, math.inf)
+        problem = self._problem(*x[2:])
+        by_free = self._by_free(problem, x)
+        most, step = self._bounds[1][1], 0.0
+        unknown = np.array([math.inf, most / NORMAL_95, *[math.inf] * len(by_free)])
+        stds = np.full(2, math.inf)
+        # Over a range as wide as the deviation: a square has an end, and hills.
+        while step < most and not stds[1] < step:
+            step = min(max(4.0 * step, WINDOW_STEP), most)
+            others = np.column_stack((*self._differences(x, step), *by_free))
+            fit, stds = fit_at(problem, x[:2], others, unknown)
         # A deviation beyond the scan's width means that the dead time is not identifiable.
         late_std = float(stds[0]) * self._period
         half = NORMAL_95 * float(stds[1])
-        squares = [min(max(x[3] + side * half, 0.0), self._bounds[1][1]) for side in (-1.0, 1.0)]
+        squares = [min(max(x[3] + side * half, 0.0), most) for side in (-1.0, 1.0)]
         low, high = (self._smoothing(square) for square in squares)
-        widest = self._smoothing(self._bounds[1][1]).width
+        widest = self._smoothing(most).width
         window = BoundedSearch(
             WINDOW, self._smoothing(x[3]).width, 0.0, widest, natural_low=True,
-            natural_high=not math.isfinite(stds[1]),
+            natural_high=not half < HALF_KNOWN * most,
         )  # fmt: skip
         solution = AxisSolution(
             fit=fit,
@@ -235,13 +324,15 @@ class AxisSearch:
         more_std = tuple(
             search.std(float(std)) for search, std in zip(searches, stds[2:], strict=True)
         )
-        return replace(solution, more_std=more_std, more_searches=searches), x
+        solution = replace(solution, more_std=more_std, more_searches=searches)
+        return _Candidate(solution, x, self._residuals(x), self._jacobian(x))
 
     def _smoothing(self, square: float) -> Smoothing:
         """A low-pass filters means over the last period."""
         if not self._low_pass:
             return Smoothing(self._reading * math.sqrt(square))
-        window, lag = math.sqrt(min(square, 1.0)), math.sqrt(max(square - 1.0, 0.0) / LAG_SQUARE)
+        window = math.sqrt(min(square, 1.0))
+        lag = 0.5 * (math.sqrt(1.0 + 4.0 * max(square - 1.0, 0.0) / LAG_SQUARE) - 1.0)
         return Smoothing(self._reading * window, self._reading * lag)
 
     def _within(self, x: Array) -> Array:
@@ -256,13 +347,13 @@ class AxisSearch:
         x = self._within(x)
         return self._problem(*x[2:]).residuals(x[:2])
 
-    def _differences(self, x: Array) -> list[Array]:
+    def _differences(self, x: Array, window_step: float) -> list[Array]:
         """Return derivatives by dead time and square over steps, (n,) each, for their deviations.
 
         At a point, the derivative jumps where a change of a command begins to act at a sample.
         """
         columns = []
-        for i, step in ((2, DEAD_TIME_STEP), (3, WINDOW_STEP)):
+        for i, step in ((2, DEAD_TIME_STEP), (3, window_step)):
             ends = np.stack((x, x))
             ends[:, i] = np.clip((x[i] - step, x[i] + step), *self._bounds[i - 2])
             low, high = map(self._residuals, ends)
@@ -295,21 +386,6 @@ class AxisSearch:
             then = [driver.acting(segment) for segment in self._segments]
             columns.append(problem.by_commands(theta, now, then) / step)
         return columns
-
-
-def _widened(best: AxisSolution, other: AxisSolution) -> AxisSolution:
-    """Allow for filters between a mean and a low-pass; the difference of both is the measure."""
-    fit, model = best.fit, other.fit.model
-    off = SHAPE_FRACTION * abs(fit.model.time_constant - model.time_constant)
-    covariance = fit.covariance.copy()
-    covariance[0, 0] += (SHAPE_FRACTION * (fit.model.inertia - model.inertia)) ** 2
-    time_constant_std = math.hypot(fit.time_constant_std, off)
-    late = SHAPE_FRACTION * abs(fit.dead_time - other.fit.dead_time)
-    return replace(
-        best,
-        fit=replace(fit, covariance=covariance, time_constant_std=time_constant_std),
-        dead_time_std=math.hypot(best.dead_time_std, late),
-    )
 
 
 def reading_spacing(segments: Sequence[AxisSegment]) -> float:

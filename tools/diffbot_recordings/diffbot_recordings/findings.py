@@ -370,7 +370,7 @@ def analyse_axes(
     for axis, subject, unit in (("v", "forward axis", "m/s"), ("w", "yaw axis", "rad/s")):
         refresh = kept if axis in from_wheels else 0.0
         if segments and all(axis in segment.channels for segment in segments):
-            pieces = [_axis_segment(segment, axis, refresh > 0.0) for segment in segments]
+            pieces = [axis_segment(segment, axis, refresh > 0.0) for segment in segments]
             analysis = analyse_axis(pieces, subject, unit, refresh=refresh)
             analysis = not_too_early(analysis, pieces, refresh)
             runs: dict[str, list[AxisSegment]] = {}
@@ -383,7 +383,8 @@ def analyse_axes(
     return results
 
 
-def _axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
+def axis_segment(segment: Segment, axis: str, slow: bool) -> AxisSegment:
+    """Return axis "v" or "w" of a segment; `slow`: of `between_readings`."""
     channels, command = segment.channels, f"command_{axis}"
     fresh, sent = channels[FRESH] > 0.0 if slow else None, segment.sent.get(command)
     beside = segment.sent.get("command_w" if axis == "v" else "command_v")

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from arc_odometry.number_range import Array as Array
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_recordings.all_pole_filter import after_one_sample, all_pole
+from diffbot_recordings.all_pole_filter import after_one_sample
 from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.correlated_residuals import bounded_covariance, correlated_covariance
 from diffbot_recordings.smoothed_response import (
     UNSMOOTHED,
     Drive,
@@ -47,11 +48,6 @@ FEW = 250
 LEAST_SAMPLES = 3
 # Limits of a time constant: a share of the period, and a multiple of the duration of all samples.
 FASTEST, SLOWEST = 0.05, 100.0
-# Maximum order of the autoregressive process, and minimum number of residuals per coefficient.
-ORDER, PER_COEFFICIENT = 25, 10
-# Fewest residuals beyond the number of what is fitted, below which they say nothing about noise.
-FEWEST = 3
-
 # By how much a dead time that is the lead may be longer than it by rounding, as a share.
 ROUNDING = 1e-12
 
@@ -176,13 +172,17 @@ def fit_first_order(
 
 
 def fit_at(
-    problem: OutputError, theta: Array, others: Array | None = None
+    problem: OutputError,
+    theta: Array,
+    others: Array | None = None,
+    unknown: Array | None = None,
 ) -> tuple[FirstOrderFit, Array]:
     """Return the fit at the minimum, and the standard deviations of q additional parameters, (q,).
 
     Args:
         theta: [log tau, gain] at which the sum of squares is minimal.
         others: Derivatives of the residuals by the additional parameters, shape (n, q).
+        unknown: Their standard deviations before any data, shape (q,); None: infinite.
 
     Raises:
         ValueError: The velocity does not depend on the command.
@@ -191,6 +191,10 @@ def fit_at(
     if others is not None:
         jacobian = np.column_stack((jacobian, others))
     of_all = correlated_covariance(jacobian, residuals, problem.lengths)
+    if unknown is not None:
+        for i in np.flatnonzero(np.isfinite(unknown)).tolist():
+            known = float(unknown[i])
+            of_all = bounded_covariance(of_all, jacobian, residuals, problem.lengths, 2 + i, known)
     tau, gain = problem.time_constant(theta), float(theta[1])
     if gain == 0.0:
         raise ValueError("the command is 0 wherever the velocity counts: record more steps of it")
@@ -473,78 +477,3 @@ def _checked(dead_time: float) -> float:
     if not 0.0 <= dead_time < math.inf:
         raise ValueError(f"dead_time = {dead_time}: must be finite and >= 0 s")
     return dead_time
-
-
-def correlated_covariance(jacobian: Array, residuals: Array, lengths: Sequence[int]) -> Array:
-    """Return the covariance of least-squares parameters for residuals correlated in time, (p, p).
-
-    Args:
-        jacobian: Jacobian of the residuals, shape (n, p).
-        residuals: Residuals of the segments one after another, shape (n,).
-        lengths: Numbers of residuals of the segments; they sum to n.
-
-    Returns:
-        Infinite variances if the parameters cannot be determined, or there are too few residuals.
-    """
-    size = jacobian.shape[1]
-    if len(residuals) - size - len(lengths) < FEWEST:
-        return np.diag(np.full(size, math.inf))
-    scale = np.linalg.norm(jacobian, axis=0)
-    if not (scale > 0.0).all():
-        return np.diag(np.full(size, math.inf))
-    scaled = jacobian / scale
-    information = scaled.T @ scaled
-    if np.linalg.eigvalsh(information)[0] < 1e-12:
-        return np.diag(np.full(size, math.inf))
-    autocovariance = _autocovariance(residuals, lengths)
-    coefficients, variance = _autoregression(autocovariance, len(residuals))
-    coloured = np.concatenate(
-        [all_pole(coefficients, part[::-1]) for part in _parts(scaled, lengths)]
-    )
-    p = np.linalg.inv(information)
-    result = variance * (p @ (coloured.T @ coloured) @ p)
-    few = _small_sample(coefficients, len(residuals), size + len(lengths))
-    covariance: Array = result * few / np.outer(scale, scale)
-    return covariance
-
-
-def _parts(values: Array, lengths: Sequence[int]) -> list[Array]:
-    return np.split(values, np.cumsum(lengths)[:-1])
-
-
-def _autocovariance(residuals: Array, lengths: Sequence[int]) -> Array:
-    """Return the autocovariance at lags 0 to order, (order + 1,), over pairs in one segment."""
-    order = min(ORDER, max(lengths) - 1, max(len(residuals) // PER_COEFFICIENT, 1))
-    sums = np.zeros(order + 1)
-    for part in _parts(residuals, lengths):
-        for lag in range(min(order, len(part) - 1) + 1):
-            sums[lag] += part[lag:] @ part[: len(part) - lag]
-    return sums / len(residuals)
-
-
-def _autoregression(autocovariance: Array, samples: int) -> tuple[Array, float]:
-    """Return coefficients [1, a1, ...] and the variance of e, by Levinson's recursion."""
-    variance = float(autocovariance[0])
-    if not variance > 0.0:
-        return np.ones(1), 0.0
-    a, best, chosen = np.ones(1), samples * math.log(variance), (np.ones(1), variance)
-    for order in range(1, len(autocovariance)):
-        reflection = -float(a @ autocovariance[order:0:-1][: len(a)]) / variance
-        if not abs(reflection) < 1.0:
-            break
-        padded = np.append(a, 0.0)
-        a = padded + reflection * padded[::-1]
-        variance *= 1.0 - reflection**2
-        criterion = samples * math.log(variance) + 2.0 * order
-        if criterion < best:
-            best, chosen = criterion, (a, variance)
-    return chosen
-
-
-def _small_sample(coefficients: Array, samples: int, parameters: int) -> float:
-    """First term of the expansion of Student's t: t / 1.96 = 1 + (1.96^2 + 1) / (4 nu)."""
-    impulse = all_pole(coefficients, np.eye(1, min(samples, 2000))[0])
-    # Number of samples equivalent to one independent sample.
-    slow = max(float(np.sum(impulse)) ** 2 / float(impulse @ impulse), 1.0)
-    independent = max(samples / slow - parameters, 1.0)
-    return (1.0 + 1.21 / independent) ** 2 * (1.0 + parameters / independent)

@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from diffbot_recordings.all_pole_filter import all_pole
-from diffbot_recordings.first_order import correlated_covariance
+from diffbot_recordings.correlated_residuals import correlated_covariance
 from diffbot_recordings.samples import SIDES, Array
 from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, Evidence, Value
 

@@ -538,8 +538,21 @@ def new_readings(series: Sequence[Array]) -> tuple[list[Mask], float]:
         exact = np.mean(np.abs(holds - usual * times) < 0.5) >= EXACT
         slow = usual >= 2.0 and regular >= REGULAR
         if slow and (exact or _repeats_in_motion(series, masks, usual)):
-            return masks, float(np.mean(holds[times == 1.0]))
+            every = float(np.mean(holds[times == 1.0]))
+            return [_with_equal_readings(mask, every) for mask in masks], every
     return [np.ones(len(mask), bool) for mask in masks], 0.0
+
+
+def _with_equal_readings(mask: Mask, every: float) -> Mask:
+    """Add the readings that equal the one before: without them, noise would choose the readings."""
+    known = np.flatnonzero(mask)
+    if not len(known):
+        return mask
+    passed = np.cumsum(np.maximum(np.round(np.diff(known, prepend=known[0]) / every), 1.0))
+    at = np.round(np.interp(np.arange(passed[0], passed[-1] + 1.0), passed, known)).astype(int)
+    filled = mask.copy()
+    filled[at] = True
+    return filled
 
 
 def _repeats_in_motion(series: Sequence[Array], masks: Sequence[Mask], usual: float) -> bool:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Response of one axis to commands, as a driver publishes it: a mean, or filtered by a low-pass.
 
-With tau the axis's time constant, W the mean's time and L the low-pass's time constant,
+With tau the axis's time constant, W the mean's time and L the delay of the low-pass,
 
-    (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
-    (tau v - L v_L) / (tau - L)        v_L: the response for tau = L
+    x = (1/W) int v dt = gain mean of command(t - d') - (tau / W) (v(t) - v(t - W))
+    y[k] = a y[k-1] + (1 - a) x[k],  L = W a / (1 - a)
 
 d = d' + W / 2 + L is the dead time; docs/theory/velocity_robots.md#smoothed-velocities.
 """
@@ -19,13 +19,11 @@ from functools import cached_property
 import numpy as np
 
 from arc_odometry.number_range import Array
-from diffbot_recordings.all_pole_filter import after_one_sample
+from diffbot_recordings.all_pole_filter import after_one_sample, all_pole
 
 # Shorter windows and lags are none, in periods: they would only lose digits.
 LEAST_WINDOW = 1e-3
-# Longest lag of a low-pass, as a share of the time constant.
-LARGEST_LAG = 0.95
-# Square of a window over that of the time constant of a low-pass that smooths as much.
+# Square of a window over the variance of an impulse response that smooths as much.
 LAG_SQUARE = 12.0
 
 
@@ -35,7 +33,7 @@ class Smoothing:
 
     Attributes:
         window: Time over which a reading is a mean, s, >= 0.
-        lag: Time constant of a low-pass, s, >= 0; less than the axis's own.
+        lag: Delay of a low-pass of such readings, one in each window, s, >= 0.
     """
 
     window: float = 0.0
@@ -47,9 +45,14 @@ class Smoothing:
         return 0.5 * self.window + self.lag
 
     @property
+    def readings(self) -> float:
+        """Delay of the low-pass in readings."""
+        return self.lag / self.window if self.lag > 0.0 else 0.0
+
+    @property
     def width(self) -> float:
         """Window of a mean that smooths as much, s."""
-        return math.sqrt(self.window**2 + LAG_SQUARE * self.lag**2)
+        return math.sqrt(self.window**2 + LAG_SQUARE * self.lag * (self.lag + self.window))
 
 
 UNSMOOTHED = Smoothing()
@@ -135,7 +138,7 @@ class Drive:
         newer: Command that begins to act in the sample before the next one, shape (r, every).
         older: Command that acted before, shape (r, every).
         fraction: Share of a sample in which `older` still acts.
-        lag: Time constant of a low-pass, in samples.
+        lag: Delay of a low-pass of readings, in samples.
         window: Time over which a reading is a mean, in samples; 0: it is one of the instant.
         before: The same at the beginning of the window, if there is one.
         mean: Mean of the command over the window, shape (r,); empty without a window.
@@ -177,27 +180,28 @@ class ForcedResponse:
     """
 
     def __init__(self, tau: float, drive: Drive, period: float) -> None:
-        self._tau, self._over = tau, _OverWindow(tau, drive, period)
-        self._lag = min(drive.lag * period, LARGEST_LAG * tau)
-        self._filtered = self._lag >= LEAST_WINDOW * period
+        self._over = _OverWindow(tau, drive, period)
+        self._filtered = drive.lag >= LEAST_WINDOW
         self.values = self._over.values
         if self._filtered:
-            self._lagging = _OverWindow(self._lag, drive, period)
-            difference = tau * self.values - self._lag * self._lagging.values
-            self.values = difference / (tau - self._lag)
+            self._lag, self._reading = drive.lag * period, drive.window * period
+            self._kept = self._lag / (self._lag + self._reading)
+            # Of readings this far apart, and of those that might have been taken in between.
+            self._step = max(round(drive.window / drive.newer.shape[1]), 1)
+            self.values = self._passed(self.values)
+
+    def _passed(self, values: Array) -> Array:
+        return self._summed((1.0 - self._kept) * values) if self._filtered else values
+
+    def _summed(self, values: Array) -> Array:
+        return all_pole((1.0, *(0.0,) * (self._step - 1), -self._kept), values)
 
     def slope(self) -> Array:
-        slope, tau = self._over.slope(), self._tau
-        if not self._filtered:
-            return slope
-        return tau * (self._over.values + slope - self.values) / (tau - self._lag)
+        return self._passed(self._over.slope())
 
     def by_time(self) -> Array:
         """Return the derivative by time, 1/s; by the dead time it is the opposite."""
-        if not self._filtered:
-            return self._over.by_time()
-        change: Array = (self._over.values - self.values) / self._lag
-        return change
+        return self._passed(self._over.by_time())
 
     def by_square(self) -> Array:
         """Return the derivative by the square of the smoothing's width, 1/s^2.
@@ -206,11 +210,11 @@ class ForcedResponse:
         """
         if not self._filtered:
             return self._over.by_square()
-        by_lag = self.by_time()
-        if self._lag < LARGEST_LAG * self._tau:
-            lagging = self._lagging.values + self._lagging.slope()
-            by_lag = by_lag + (self.values - lagging) / (self._tau - self._lag)
-        return by_lag / (2.0 * LAG_SQUARE * self._lag)
+        before = np.append(np.zeros(self._step), self.values[: -self._step])
+        by_kept = self._summed(before - self._over.values)
+        by_lag = by_kept * self._reading / (self._lag + self._reading) ** 2 + self.by_time()
+        slope: Array = by_lag / (LAG_SQUARE * (2.0 * self._lag + self._reading))
+        return slope
 
 
 class _OverWindow:

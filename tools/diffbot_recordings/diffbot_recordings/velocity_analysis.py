@@ -307,9 +307,9 @@ def _smoothing_notes(fit: DeadTimeFit, spacing: float) -> list[str]:
     if smoothing.lag > 0.0:
         return [
             f"warning: besides the axis's own lag there is one of {smoothing.lag:.2g} s, taken for "
-            "a low-pass filter of the driver, which its dead time includes; if that filter is the "
-            "slower of the two, or the lag is the robot's, the time constant is wrong: record "
-            "unfiltered velocities"
+            "a low-pass filter of the driver, which its dead time includes; if the lag is the "
+            "robot's, the time constant is wrong, and if the motion hardly tells which is which, "
+            "its interval is wide: record unfiltered velocities"
         ]
     return [
         f"the velocity is smoothed like a mean over {smoothing.window:.2g} s, which the time "

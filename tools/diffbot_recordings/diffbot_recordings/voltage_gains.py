@@ -21,7 +21,8 @@ import scipy
 from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.all_pole_filter import after_one_sample
 from diffbot_recordings.axis_segment import AxisSegment
-from diffbot_recordings.first_order import Array, correlated_covariance
+from diffbot_recordings.correlated_residuals import correlated_covariance
+from diffbot_recordings.first_order import Array
 from diffbot_recordings.verdict import Value
 
 # Search range of the time constant, as multiples of a period and of the longest segment, and number

@@ -11,11 +11,10 @@ from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
 from diffbot_recordings.axis_segment import AxisSegment
+from diffbot_recordings.correlated_residuals import FEWEST, correlated_covariance
 from diffbot_recordings.first_order import (
-    FEWEST,
     FirstOrder,
     OutputError,
-    correlated_covariance,
     fit_first_order,
 )
 
