@@ -129,8 +129,10 @@ def test_friction_that_drifts_alone_is_known_as_well_as_the_torques_allow():
     assert drift is not None and drift[0] == pytest.approx((0.0, -0.2, 0.0))
     assert drift[2] == (False, True)
     # What the torques explain better is no drift of the friction.
-    drift = _likely_drifts(information, information @ np.array([0.003, 0.0, 0.0]))
-    assert drift is not None and drift[0] == (0.0, 0.0, 0.0)
+    assert _likely_drifts(information, information @ np.array([0.003, 0.0, 0.0])) is None
+    # A drift that matters and is merely possible widens the intervals.
+    drift = _likely_drifts(np.diag([1e4, 1e4, 1e-6]), np.array([1e4 * 0.02, 0.0, 0.0]))
+    assert drift is not None and drift[0] == (0.0, 0.0, 0.0) and drift[1][0] == pytest.approx(0.01)
     drift = _likely_drifts(information, information @ np.array([0.02, 0.0, 0.0]))
     assert drift is not None and drift[0] == pytest.approx((0.02, 0.0, 0.0))
 

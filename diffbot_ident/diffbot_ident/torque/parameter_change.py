@@ -39,8 +39,8 @@ SIGNIFICANT_CHANGE, LEAST_CHANGE, SIGNIFICANT_AFTER_WARM_UP = 30.0, 0.05, 45.0
 DRIVEN = 0.1
 # Deviations from which on a drift of [torques, friction] is possible, which widens the intervals by
 # what it would change, from which on it is taken into account, and from which on it is named (by
-# chance in one of 1000 runs, as friction's must be large); least drift over the run that is taken
-# into account, and that is named, as a share.
+# chance in one of 1000 runs, as friction's must be large); least drift over the run that matters,
+# and that is named, as a share.
 POSSIBLE_DRIFT, LIKELY_DRIFT, SIGNIFICANT_DRIFT = 1.5, (3.0, 2.5), (3.5, 2.75)
 LEAST_DRIFT, LEAST_NAMED = (0.005, 0.05), (0.0125, 0.05)
 # Largest drift of the torques: what changes more is another robot.
@@ -375,7 +375,7 @@ def _likely_drifts(
             std = np.array([std[0], known[one] ** -0.5])
             likely = _is_likely(common, std)
     size = np.abs(common)
-    possible = size > POSSIBLE_DRIFT * std
+    possible = (size > POSSIBLE_DRIFT * std) & (size > LEAST_DRIFT)
     if not possible.any() or (likely[0] and size[0] > MOST_DRIFT):
         return None
     of_torques, of_friction = (

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,7 +33,7 @@ from diffbot_recordings.axis_search import (
 )
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
-from diffbot_recordings.first_order import Array, FirstOrderFit
+from diffbot_recordings.first_order import Array, FirstOrderFit, NothingActsError
 from diffbot_recordings.sent_commands import SAME_LEVEL, levels_of
 from diffbot_recordings.smoothed_response import UNSMOOTHED, Smoothing
 
@@ -307,8 +308,10 @@ def _fit_threshold(segments: Sequence[AxisSegment], plain: DeadTimeFit, late: in
     for _ in range(ROUNDS):
         for index in np.unique(np.linspace(low, high, THRESHOLDS).astype(int)).tolist():
             if index not in tried:
-                error, theta, _ = search.fit_from(late, (float(widths[index]),), plain.theta)
-                tried[index] = error**2, theta
+                tried[index] = math.inf, plain.theta  # of a band that no command passes
+                with suppress(NothingActsError):
+                    error, theta, _ = search.fit_from(late, (float(widths[index]),), plain.theta)
+                    tried[index] = error**2, theta
         best = min(tried, key=lambda index: tried[index][0])
         samples = sum(int(np.count_nonzero(s.counts)) for s in segments)
         limit = tried[best][0] * (1.0 + POSSIBLE_EXCESS / samples)

@@ -227,6 +227,13 @@ def fit_at(
     return fit, deviations[2:]
 
 
+class NothingActsError(ValueError):
+    """A command never changes where its readings count; its text says what to record."""
+
+    def __init__(self) -> None:
+        super().__init__("command never changes within a stretch: record steps of the command")
+
+
 class OutputError:
     """Residuals of all segments as functions of theta = [log tau, gain], and their Jacobian.
 
@@ -319,7 +326,7 @@ class OutputError:
         self._drive = Drive.of(self._padded, self.period, dead_time, smoothing)
         late = round((dead_time - smoothing.delay) / self.period)
         if not any(map(self._acts, self._commands, self._changes, repeat(late))):
-            raise ValueError("command never changes within a stretch: record steps of the command")
+            raise NothingActsError
         # Where the results of _evaluate hold, and the Jacobian there; None: not needed yet.
         self._theta: list[float] = []
         self._jacobian: Array | None = None

@@ -53,6 +53,15 @@ def test_the_range_of_a_threshold_ends_where_commands_did_and_did_not_move_the_a
     assert NORMAL_95 * dead_time_fit.dead_band_std == pytest.approx(0.5 * (above - below), rel=1e-6)
 
 
+def test_a_band_that_only_the_last_command_would_pass_is_none():
+    """The last command is the largest, and ends before it acts on a reading."""
+    segment = recording(2, 0.15, THRESHOLD)
+    command = segment.command.copy()
+    command[-2:] = 1.5
+    fit = fit_dead_band([AxisSegment(T, command, segment.velocity)], 0.4, THRESHOLD)
+    assert abs(fit.dead_band - 0.15) < NORMAL_95 * fit.dead_band_std
+
+
 @pytest.mark.parametrize("kind", DeadBandKind)
 def test_what_is_reported_is_the_kind_the_band_and_a_sigma_that_it_does_not_bias(kind):
     axis_analysis = analyse_axis([recording(3, 0.2, kind)], "forward axis", longest_dead_time=0.4)
