@@ -279,6 +279,7 @@ def test_a_folder_of_results_is_refused_to_a_second_launch_before_it_begins(
 ) -> None:
     command = [sys.executable, "-m", "diffbot_bringup.cli", "launch", "own.launch.xml"]
     assert subprocess.run([*command, f"results:={owned}"], check=False).returncode == 0
+    (owned / "summary.json").write_text("{}")
     suite.report.unlink()
     capfd.readouterr()
     assert main(["own.launch.xml", f"results:={owned}"]) == 2

@@ -56,11 +56,15 @@ def not_too_early(
 ) -> AxisAnalysis:
     """Refuse an axis that moves before it is commanded: no model begins there, and others bend."""
     fit = analysis.fit
-    if fit is None or fit.dead_time > 0.0:
+    if fit is None:
+        return analysis
+    # A model that found no end may have bent what is early.
+    bent = fit.dead_time > 0.0
+    if bent and all(search.inside for search in fit.searches):
         return analysis
     sooner = [_sooner(segment, SOONER) for segment in prepared(segments, refresh)[0]]
     try:
-        again = refitted(sooner, fit)
+        again = fit_dead_time(sooner, fit.longest) if bent else refitted(sooner, fit)
     except ValueError:
         return analysis
     early = SOONER - again.dead_time

@@ -45,6 +45,8 @@ POSSIBLE = 0.05
 # Lags are exchanged if the square is within so many times the largest, the axis not so fast in
 # readings.
 EXCHANGED_REACH, FASTEST = 2.0, 0.5
+# Readings over a time constant, beyond which a filter that takes the axis's place does nothing.
+INSTANT = 100.0
 # Least step of the derivative by the square of that time, in readings^2; also its least value.
 WINDOW_STEP = 0.25
 WINDOW = "time over which a reading is smoothed"
@@ -269,7 +271,8 @@ class AxisSearch:
         if not lag > 0.0:
             return None
         # Time constants of a filter of readings that takes the axis's place, and of its own.
-        other_lag = reading / math.expm1(reading * math.exp(-x[0]))
+        tau = self._problem(*x[2:]).time_constant(x[:2])
+        other_lag = reading / math.expm1(min(reading / tau, INSTANT))
         other_tau = reading / math.log1p(reading / lag)
         square = (Smoothing(reading, other_lag).width / reading) ** 2
         if other_tau < FASTEST * reading or square > EXCHANGED_REACH * self._bounds[1][1]:
