@@ -271,10 +271,10 @@ def test_copies_of_own_messages_are_dropped_and_those_of_others_are_not(process,
     for k in range(20):
         publisher.publish(Int32(data=k))
     outsider.until(lambda: len(abroad) == 20, process.turn)
-    theirs.publish(Int32(data=-1))
-    outsider.until(lambda: -1 in numbers(heard), process.turn)
+    # What is sent before both sides have found each other is lost.
+    outsider.until(lambda: theirs.publish(Int32(data=-1)) or -1 in numbers(heard), process.turn)
     process.turn(0.2)
-    assert numbers(heard) == [*range(20), -1]
+    assert numbers(heard)[:21] == [*range(20), -1] and set(numbers(heard)[21:]) <= {-1}
 
 
 def test_the_middleware_sees_messages_only_while_others_listen(process, outsider):

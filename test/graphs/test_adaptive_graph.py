@@ -80,6 +80,7 @@ def test_a_load_that_no_robot_carries_ends_the_run_with_a_clear_message(tmp_path
     assert processes_of(domain) == []
 
 
+@pytest.mark.wall_time
 def test_a_robot_that_is_there_already_is_driven_and_stays(tmp_path, domain):
     """sim:=none: the run ends, its estimator with it, while the robot's driver goes on."""
     program = [sys.executable, "-m", "diffbot_bringup.cli", "run", "diffbot_sim", "simulator"]

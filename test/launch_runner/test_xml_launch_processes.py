@@ -332,7 +332,9 @@ def test_a_killed_runner_leaves_none(
 ) -> None:
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    before = signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # jobs of a script inherit SIG_IGN
     launch.start(launch.waiter("a") + launch.waiter("b"))
+    signal.signal(signal.SIGQUIT, before)
     pids = [launch.said(name)[0] for name in "ab"]
     assert any((tmp_path / "temporary").glob("diffbot-launch-*"))
     launch.runner.send_signal(number)
