@@ -37,6 +37,7 @@ from diffbot_description.plausible_mass import (
     check_hull,
     check_not_empty,
     check_wheel_density,
+    hull_size,
     say_dense_links,
 )
 from diffbot_description.robot import name_from
@@ -389,22 +390,22 @@ def _body(
     findings: DescriptionFindings,
 ) -> dict[str, Any]:
     hull = _hull(links, shapes, geometry, findings)
-    size = np.array([hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]])
+    size = np.array(hull_size(hull))
     check_hull(hull, geometry.track, body.mass, links, shapes)
     say_dense_links(links, shapes, findings)
     x, z = _center_of_mass(body, _reach(hull, links, shapes, geometry), geometry, findings)
     findings.sources["body.inertia"] = "summed about the centre of mass, axes of the root link"
     inertia = np.diag(body.inertia).copy()
-    solid = np.diag(box_inertia(body.mass, size))
-    if np.any(inertia <= 0) or np.any(inertia < 0.02 * solid):
+    box = np.diag(box_inertia(body.mass, size))
+    if np.any(inertia <= 0) or np.any(inertia < 0.02 * box):
         findings.replaced(
             f"body ({body.mass:.4g} kg)",
             f"inertias {', '.join(f'{v:.3g}' for v in inertia)} kg m^2 are below 2% of a solid box "
             "of its size",
-            f"{', '.join(f'{v:.3g}' for v in solid)} kg m^2, of that box",
+            f"{', '.join(f'{v:.3g}' for v in box)} kg m^2, of that box",
         )
         findings.sources["body.inertia"] = f"{ASSUMED}, of a solid box of the hull's size"
-        inertia = solid
+        inertia = box
     return {
         "mass": body.mass,
         "center_of_mass": {"x": x, "z": z},

@@ -8,7 +8,7 @@ L^2 / 4 along it. A heavy part has not much less than a solid box of its size.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from diffbot_description.urdf_tree import ROUNDING, Array, PlacedLink, RigidBody
 
 # Smallest inertia of a real part, as a share of a solid box of its size.
 LEAST_FRACTION = 0.1
-# Lighter links cannot spoil the group by an inertia that is too small.
+# Links with a smaller share of the mass hardly matter: neither their inertias nor their densities.
 HEAVY_FRACTION = 0.05
 _SLACK = 1.1  # factor on sizes: shapes are often drawn a little too small
 # Spin inertia of a wheel, from a heavy hub to a thin rim, as shares of m r^2.
@@ -91,7 +91,7 @@ def _checked(
     if why is None:
         return body
     shown = _shown(body.inertia)
-    kind = "a point" if size is None else f"a solid box of {_metres(size)}"
+    kind = "a point" if size is None else f"a solid box of {metres(size)}"
     findings.replaced(
         f"link '{link.name}' ({body.mass:.4g} kg)",
         f"inertias {shown} kg m^2 {why}",
@@ -139,5 +139,6 @@ def _shown(inertia: Array) -> str:
     return ", ".join(f"{value:.3g}" for value in np.diag(inertia))
 
 
-def _metres(size: Array) -> str:
+def metres(size: Iterable[float]) -> str:
+    """Return lengths, m, in words."""
     return " x ".join(f"{value:.3g}" for value in size) + " m"

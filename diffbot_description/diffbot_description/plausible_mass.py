@@ -9,15 +9,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from diffbot_description.findings import DescriptionFindings, joined
-from diffbot_description.plausible_inertia import bounds, raw_body
+from diffbot_description.plausible_inertia import HEAVY_FRACTION, bounds, metres, raw_body
 from diffbot_description.urdf_shapes import ShapeReader
-from diffbot_description.urdf_tree import Array, PlacedLink
+from diffbot_description.urdf_tree import PlacedLink
 from diffbot_description.urdf_wheels import Wheel
 
 DENSEST = 15_000.0  # maximum density, kg/m^3; masses may be in grams beyond it
 LIGHTEST = 5.0  # minimum density of a body that takes torques, kg/m^3; foam has 15
 LARGEST_HULL = 30.0  # maximum size of the hull, as a multiple of the track
-HEAVY_FRACTION = 0.05  # smallest share of the body's mass of a link whose density matters
 _UNITS = "(kg, not g) or the shapes (m, not mm)"
 
 
@@ -47,13 +46,13 @@ def check_hull(
     shapes: ShapeReader,
 ) -> None:
     """Raise ValueError for a hull that is too large, or too small for the mass, kg, of the body."""
-    size = _size(hull)
+    size = hull_size(hull)
     if max(size) > LARGEST_HULL * track:
         own = {link.name: bounds(shapes.all_shapes([link])) for link in links}
         extents = {name: float(np.max(box[1] - box[0])) for name, box in own.items() if box}
         name = max(extents, key=lambda each: extents[each])
         raise ValueError(
-            f"the body's shapes are {_metres(size)} at a track of {track:.3g} m, those of link "
+            f"the body's shapes are {metres(size)} at a track of {track:.3g} m, those of link "
             f"'{name}' {extents[name]:.3g} m. Correct them (m, not mm); a mesh in millimetres "
             'needs scale="0.001 0.001 0.001".'
         )
@@ -61,14 +60,14 @@ def check_hull(
     if mass > DENSEST * volume:
         much = f" ({mass / volume:.3g} kg/m^3)" if volume > 1e-9 else ""
         raise ValueError(
-            f"the body's mass = {mass:.4g} kg in a hull of {_metres(size)} is heavier than solid "
+            f"the body's mass = {mass:.4g} kg in a hull of {metres(size)} is heavier than solid "
             f"metal{much}. Correct the masses {_UNITS}, or give --mass KILOGRAMS."
         )
 
 
 def check_not_empty(hull: Mapping[str, float], mass: float, links: Sequence[PlacedLink]) -> None:
     """Raise ValueError if the masses of the body's links can only be stand-ins."""
-    volume = float(np.prod(_size(hull)))
+    volume = float(np.prod(hull_size(hull)))
     if mass < LIGHTEST * volume:
         without = joined([x.name for x in links if x.has_shape and not x.body_mass() > 0])
         hint = f" (of {without})" if without else ""
@@ -91,13 +90,10 @@ def say_dense_links(
         if mass > DENSEST * float(np.prod(box[1] - box[0])):
             findings.assumed.append(
                 f"body.mass: link '{link.name}' ({mass:.4g} kg) is denser than solid metal in "
-                f"its shapes, {_metres(box[1] - box[0])}: check its mass {_UNITS}"
+                f"its shapes, {metres(box[1] - box[0])}: check its mass {_UNITS}"
             )
 
 
-def _size(hull: Mapping[str, float]) -> tuple[float, float, float]:
+def hull_size(hull: Mapping[str, float]) -> tuple[float, float, float]:
+    """Return length, width and height of a hull, m."""
     return hull["front"] - hull["rear"], hull["width"], hull["top"] - hull["bottom"]
-
-
-def _metres(size: Sequence[float] | Array) -> str:
-    return f"{size[0]:.3g} x {size[1]:.3g} x {size[2]:.3g} m"

@@ -15,6 +15,8 @@ from diffbot_bringup.usage import UsageError
 from diffbot_bringup.workspace.packages import check_arguments
 from diffbot_bringup.xml_launch.arguments import Arguments
 from diffbot_bringup.xml_launch.document import read
+from diffbot_bringup.xml_launch.processes import ProcessDescription
+from diffbot_bringup.xml_launch.room import check_room
 
 
 def main(words: list[str]) -> int:
@@ -331,6 +333,14 @@ def test_an_arena_without_room_is_refused_before_the_start(words, sentence, caps
     out, err = capsys.readouterr()
     assert out == "" and len(err.splitlines()) == 1
     assert f"the run has no room: {sentence}" in err
+
+
+@pytest.mark.parametrize("content", ["[1]", "a: 1", "/**:\n  ros__parameters: 1", "x: ["])
+def test_a_file_that_holds_no_parameters_is_left_to_its_node(tmp_path, content):
+    """Before, two of them ended the launch with a traceback."""
+    file = tmp_path / "own.yaml"
+    file.write_text(content)
+    check_room([ProcessDescription("own", ("/lib/own/own", "--params-file", str(file)), {})])
 
 
 def test_what_has_room_begins(tmp_path, capsys):

@@ -22,10 +22,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 from diffbot_bringup import leftovers
 from diffbot_bringup.xml_launch.guard import GRACE, Guard, end_group, end_groups, signal_group
@@ -54,9 +54,10 @@ _READS = 16  # reads per turn: a process with endless output must not block the 
 
 @dataclass(frozen=True)
 class ParameterText:
-    """Text of a parameter file that is written just before the process starts."""
+    """Text of a parameter file that is written just before the process starts, and what it says."""
 
     text: str
+    content: Any = field(compare=False)
 
 
 @dataclass(frozen=True)

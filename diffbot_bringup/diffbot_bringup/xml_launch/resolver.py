@@ -134,7 +134,8 @@ def _parameters(element: Element, scope: Scope, full_name: str) -> Command:
             result += ["--params-file", _substituted(path, scope) if substitutes else path]
             continue
         values = {full_name: {"ros__parameters": _flatten(param, scope, "")}}
-        result += ["--params-file", ParameterText(yaml.dump(values, default_flow_style=False))]
+        text = yaml.dump(values, default_flow_style=False)
+        result += ["--params-file", ParameterText(text, values)]
     return result
 
 
@@ -150,14 +151,14 @@ def _substituted(path: str, scope: Scope) -> ParameterText:
     except ValueError as error:
         raise ValueError(f"parameter file {path}: {error}") from None
     try:
-        yaml.safe_load(text)
+        content = yaml.safe_load(text)
     except yaml.YAMLError as error:
         why = " ".join(str(error).split())
         raise ValueError(
             f"parameter file {path}: with its substitutions it is not YAML (an argument with a "
             f"quote?): {why}"
         ) from None
-    return ParameterText(text)
+    return ParameterText(text, content)
 
 
 def _flatten(param: Element, scope: Scope, prefix: str) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def _refused(check: Any, *values: Any, **options: Any) -> None:
 
 def _parameters(processes: Sequence[ProcessDescription]) -> dict[str, dict[str, Any]]:
     """Return the parameters of the nodes that run, by their executables."""
-    from diffbot_description.files import parse_yaml, read_yaml
+    from diffbot_description.files import read_yaml
 
     nodes: dict[str, dict[str, Any]] = {}
     for process in processes:
@@ -82,14 +82,12 @@ def _parameters(processes: Sequence[ProcessDescription]) -> dict[str, dict[str, 
             if before != "--params-file":
                 continue
             try:
-                if isinstance(word, ParameterText):
-                    content = parse_yaml(word.text)
-                else:
-                    content = read_yaml(Path(word))
+                content = word.content if isinstance(word, ParameterText) else read_yaml(Path(word))
             except (ValueError, OSError):
                 continue
-            for key, section in (content or {}).items():
+            for key, section in (content if isinstance(content, dict) else {}).items():
                 node = str(key).rpartition("/")[2]
+                values = section.get("ros__parameters") if isinstance(section, dict) else None
                 for name in own if node == "**" else own & {node}:
-                    nodes.setdefault(name, {}).update(section.get("ros__parameters") or {})
+                    nodes.setdefault(name, {}).update(values if isinstance(values, dict) else {})
     return nodes

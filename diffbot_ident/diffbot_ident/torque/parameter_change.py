@@ -368,8 +368,8 @@ def _likely_drifts(
         frictions, tiny = _ONE_FRICTION[:, :, 1], np.finfo(float).tiny
         known = np.maximum((frictions @ information * frictions).sum(axis=1), tiny)
         along = frictions @ weighted
-        possible = np.abs(along) <= MOST_FRICTION_DRIFT * known
-        one = int(np.argmax(np.where(possible, along**2 / known, 0.0)))
+        limited = np.abs(along) <= MOST_FRICTION_DRIFT * known
+        one = int(np.argmax(np.where(limited, along**2 / known, 0.0)))
         if along[one] ** 2 / known[one] > weighted[0] ** 2 / max(information[0, 0], tiny):
             alike, common = _ONE_FRICTION[one], np.array([common[0], along[one] / known[one]])
             std = np.array([std[0], known[one] ** -0.5])

@@ -58,7 +58,7 @@ def not_too_early(
     fit = analysis.fit
     if fit is None:
         return analysis
-    # A model that found no end may have bent what is early.
+    # A search that found no end may have bent the model, which hides that the axis is early.
     bent = fit.dead_time > 0.0
     if bent and all(search.inside for search in fit.searches):
         return analysis

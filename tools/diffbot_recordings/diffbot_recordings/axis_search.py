@@ -20,12 +20,7 @@ from diffbot_ident.velocity.bounded_search import BoundedSearch
 from diffbot_recordings.axis_segment import AxisSegment
 from diffbot_recordings.correlated_residuals import log_likelihoods
 from diffbot_recordings.driver_model import DriverModel, DriverParameter
-from diffbot_recordings.first_order import (
-    Array,
-    FirstOrderFit,
-    OutputError,
-    fit_at,
-)
+from diffbot_recordings.first_order import Array, FirstOrderFit, OutputError, fit_at
 from diffbot_recordings.smoothed_response import LAG_SQUARE, Smoothing
 
 # Share of the widest mean below which its interval must be for the search to have ended.
@@ -102,10 +97,8 @@ class AxisSolution:
         fit, model = self.fit, other.fit.model
         off = fraction * np.array([fit.model.inertia - model.inertia, fit.model.drag - model.drag])
         tau = fraction * (fit.model.time_constant - model.time_constant)
-        gain, late = (
-            fraction * (fit.model.gain - model.gain),
-            fraction * (fit.dead_time - other.fit.dead_time),
-        )
+        gain = fraction * (fit.model.gain - model.gain)
+        late = fraction * (fit.dead_time - other.fit.dead_time)
         fit = replace(
             fit,
             covariance=fit.covariance + np.outer(off, off),

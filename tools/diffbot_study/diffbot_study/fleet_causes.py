@@ -67,12 +67,8 @@ def _left_over(directions: _Directions, moved: Array, spread: Array) -> float:
     ways = np.array([column for column, _ in columns]).T / spread[:, None]
     limits = np.array([most for _, most in columns])
     amplitudes, left = scipy.optimize.nnls(ways, moved)
-    over = amplitudes > limits
-    if over.any():
-        moved = moved - ways[:, over] @ limits[over]
-        left = np.linalg.norm(moved)
-        if not over.all():
-            left = scipy.optimize.nnls(ways[:, ~over], moved)[1]
+    if (amplitudes > limits).any():  # rarely, as this is slower
+        return 2.0 * float(scipy.optimize.lsq_linear(ways, moved, (0.0, limits)).cost)
     return float(left**2)
 
 
