@@ -2,18 +2,21 @@
 """Compiles a module anew whose compiled file was cut off, as by a full disk.
 
 Python before 3.12.9 fails on such files. Every Python of the environment runs this text at its
-start, from a .pth file: it imports nothing of the suite, which may be damaged.
+start, from a .pth file: it imports only what is part of the interpreter, since any other module,
+also one of the standard library, may be damaged.
 """
 
 import os
-from importlib.machinery import SourceFileLoader
-from importlib.util import cache_from_source
-from types import CodeType
+from _frozen_importlib_external import SourceFileLoader, cache_from_source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import CodeType
 
 _read = SourceFileLoader.get_code
 
 
-def _get_code(self: SourceFileLoader, name: str) -> CodeType | None:
+def _get_code(self: SourceFileLoader, name: str) -> "CodeType | None":
     try:
         return _read(self, name)
     except (EOFError, ValueError, TypeError):  # what `marshal` raises
