@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the benchmark and writes its tables into the pages of PLACES.
 
-./diffbot python docs/leaderboard.py --robots 1 --seed 20261128 20261129 --workers 2 --peers DIR
+./diffbot python docs/leaderboard.py --robots 1 --seed 20261128 20261129 --workers 2
 """
 
 from __future__ import annotations
@@ -53,11 +53,10 @@ def main() -> int:
     parser.add_argument("--robots", default="2")
     parser.add_argument("--seed", nargs="+", default=["1", "2", "3"])
     parser.add_argument("--workers", default="2")
-    parser.add_argument("--peers", default="")
     parser.add_argument("--output", type=Path, default=Path("board"))
     given = parser.parse_args()
     words = ["--seed", *given.seed, "--workers", given.workers]
-    words += ["--robots", given.robots, *(["--peers", given.peers] if given.peers else [])]
+    words += ["--robots", given.robots]
     begin = time.monotonic()
     for run, more in RUNS.items():
         if status := bench([*words, *more, "--output", str(given.output / run)]):

@@ -184,9 +184,9 @@ COMMANDS = {
         ),
         Command(
             "setup",
-            "[gazebo] [study] [docs] [--sbom FILE]",
-            "only install the environment and build the workspace (and Gazebo, Dask, Sphinx); "
-            "--sbom lists all that is installed (CycloneDX)",
+            "[gazebo] [study] [docs] [bench] [--sbom FILE]",
+            "only install the environment and build the workspace (and Gazebo, Dask, Sphinx, peers of "
+            "the benchmark); --sbom lists all that is installed (CycloneDX)",
             of_setup=True,
         ),
         Command(

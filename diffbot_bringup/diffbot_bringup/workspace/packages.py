@@ -23,7 +23,7 @@ from diffbot_bringup.workspace.environment import (
     read_hooks,
 )
 from diffbot_bringup.workspace.process import ChildError, SetupError, SetupStep, run
-from diffbot_bringup.workspace.wheels import Environment
+from diffbot_bringup.workspace.wheels import PARTS, Environment
 from diffbot_bringup.xml_launch.arguments import understand
 from diffbot_bringup.xml_launch.substitutions import Share, installed_share
 
@@ -269,7 +269,7 @@ def check_arguments(root: Path, command: str, words: list[str], any_package: boo
             _check_anything_exists(words, names)
     elif command == "setup":
         for word in words:
-            check_one_of("part", word, ["gazebo", "study", "docs"])
+            check_one_of("part", word, ["gazebo", *PARTS])
     elif words and command == "clean":
         raise UsageError(f"{command} takes no arguments, but got: {' '.join(words)}")
 

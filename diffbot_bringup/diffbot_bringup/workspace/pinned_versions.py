@@ -22,6 +22,7 @@ FILES = {
     **{f"constraints-{d}.txt": (f"requirements-{d}.txt", ()) for d in DISTROS},
     "constraints-study.txt": ("requirements-study.txt", ("-c", _FIRST)),
     "constraints-docs.txt": ("requirements-docs.txt", ()),
+    "constraints-bench.txt": ("requirements-bench.txt", ("--no-deps",)),
 }
 _HEADER = "PYTHONPATH=diffbot_bringup python3 -m diffbot_bringup.workspace.pinned_versions"
 

@@ -287,45 +287,53 @@ def rewrite(prefix: Path, python_include: Path, site: Path) -> int:
 
 
 # Packages that a few commands need, in folders of their own: Dask distributed and pyarrow for
-# studies, fleets and benchmarks; Sphinx for the site.
+# studies, fleets and benchmarks; Sphinx for the site; libraries that are scored beside the suite.
 
 STUDY = "study"
 SITE = "docs"
-PARTS = {STUDY: "Dask and pyarrow (190 MB)", SITE: "Sphinx (105 MB)"}
+PEERS = "bench"
+PARTS = {
+    STUDY: "Dask and pyarrow (190 MB)",
+    SITE: "Sphinx (105 MB)",
+    PEERS: "padasip, filterpy and statsmodels (46 MB)",
+}
 """What `./diffbot setup` can add, and what it says; constraints-<part>.txt has the versions."""
 _USERS = {
     **dict.fromkeys(("study", "fleet", "test", "setup", "python"), STUDY),
     "docs": SITE,
+    "bench": PEERS,
 }
-# Module that a script for ./diffbot python imports to use a cluster.
-CLUSTER = "diffbot_study.task_cluster"
+# Modules that a script for ./diffbot python imports to use a part.
+_MODULES = {"diffbot_study.task_cluster": STUDY, "diffbot_bench.command": PEERS}
 _IMPORTED = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
 
 
 def wanted_part(command: str, words: list[str]) -> tuple[str | None, bool]:
     """Return the part that a command of ./diffbot uses, and whether this command line needs it."""
     part = _USERS.get(command)
+    needed = not {"-h", "--help"} & set(words)
     if command == "setup":
         part = next((word for word in words if word in PARTS), part)
-    needed = not {"-h", "--help"} & set(words)
-    if command == "test":
+        needed &= part in words
+    elif command == "test":
         packages = tested_packages(words)
         needed &= not packages or "diffbot_bringup" in packages
     elif command == "python":
-        needed &= bool(words) and _runs_on_a_cluster(Path(words[0]))
-    elif command == "setup":
-        needed &= part in words
+        imported = _part_of(Path(words[0])) if words else None
+        part, needed = imported or part, needed and imported is not None
     return part, needed and part is not None
 
 
-def _runs_on_a_cluster(script: Path) -> bool:
+def _part_of(script: Path) -> str | None:
+    """Return the part that a script, or one beside it that it imports, uses."""
     try:
         text = script.read_text(encoding="utf-8") if script.suffix == ".py" else ""
         beside = (script.with_name(f"{name}.py") for name in _IMPORTED.findall(text))
         texts = [text, *(path.read_text(encoding="utf-8") for path in beside if path.is_file())]
-        return any(CLUSTER in each for each in texts)
     except (OSError, UnicodeDecodeError):
-        return False  # Python reports what is wrong with it
+        return None  # Python reports what is wrong with it
+    used = (part for module, part in _MODULES.items() if any(module in each for each in texts))
+    return next(used, None)
 
 
 class AddedPackages:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -52,7 +51,6 @@ def _parser(prog: str) -> CommandParser:
     add("--answers", metavar="FILE", type=Path, nargs="+", default=[],
         help="answers of other programs, as JSON")  # fmt: skip
     add("--records", metavar="DIR", type=Path, help="write the records for other programs, and end")
-    add("--peers", metavar="DIR", help="folder with padasip, filterpy and statsmodels")
     add("--workers", metavar="N", type=int, default=1, help="processes (%(default)s)")
     add("--output", metavar="DIR", type=Path, help="folder for leaderboard and answers")
     return parser
@@ -82,8 +80,6 @@ def main(argv: Sequence[str] | None = None, prog: str = "bench") -> int:
 
 
 def _run(options: Namespace, folder: Path) -> None:
-    if options.peers:
-        sys.path.append(options.peers)  # last: NumPy and SciPy come from the environment
     references = options.estimator or ([] if options.answers else list(ENTRANTS))
     for each in references:
         entrant(each)  # refused before the work
@@ -154,7 +150,7 @@ def _installed(reference: str, tasks: Sequence[BenchTask]) -> bool:
 
 def _answers(reference: str, tasks: Sequence[BenchTask], workers: int) -> dict[str, TaskAnswer]:
     records = _known(reference, tasks)
-    given = [(reference, record, tuple(sys.path)) for record in records]
+    given = [(reference, record) for record in records]
     if workers == 1:
         replies = [_answered(each) for each in given]
     else:
@@ -166,9 +162,8 @@ def _answers(reference: str, tasks: Sequence[BenchTask], workers: int) -> dict[s
     return {record.task: each for record, each in zip(records, replies, strict=True)}
 
 
-def _answered(given: tuple[str, Record, tuple[str, ...]]) -> TaskAnswer:
-    reference, record, path = given
-    sys.path[:] = path
+def _answered(given: tuple[str, Record]) -> TaskAnswer:
+    reference, record = given
     return answer(entrant(reference).estimate, record)
 
 

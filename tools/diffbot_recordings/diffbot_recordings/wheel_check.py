@@ -137,8 +137,8 @@ class _Path:
         moving = windows[windows > 0.0]
         self.moves = len(moving) > 0
         self._slow = 0.0
-        if self.moves:  # a count more is slow in any case
-            self._slow = max(SLOW * float(np.median(moving)), float(path[path > 0.0].min()))
+        if self.moves:  # a window of as much motion may have a count more
+            self._slow = SLOW * float(np.median(moving)) + float(path[path > 0.0].min())
 
     def is_slow_after(self, sample: int) -> bool:
         later = min(sample + self._within, len(self._sum) - 1)
