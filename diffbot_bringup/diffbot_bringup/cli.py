@@ -185,8 +185,8 @@ COMMANDS = {
         Command(
             "setup",
             "[gazebo] [study] [docs] [bench] [--sbom FILE]",
-            "only install the environment and build the workspace (and Gazebo, Dask, Sphinx, peers of "
-            "the benchmark); --sbom lists all that is installed (CycloneDX)",
+            "only install the environment and build the workspace (and Gazebo, Dask, Sphinx, the "
+            "benchmark's peers); --sbom lists all that is installed (CycloneDX)",
             of_setup=True,
         ),
         Command(
