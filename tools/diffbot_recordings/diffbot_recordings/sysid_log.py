@@ -33,6 +33,8 @@ ANGLES = {"Radians": 1.0, "Rotations": math.tau, "Degrees": math.pi / 180.0}
 # Columns of time, voltages, positions, velocities, yaw, yaw rate; None: not recorded.
 NEW: tuple[int | None, ...] = (0, 1, 2, 3, 4, 5, 6, 7, 8)
 OLD: tuple[int | None, ...] = (0, 3, 4, 5, 6, 7, 8, 9, None)
+# Share of a test's rows that may be left out, for values that are no numbers or come out of order.
+MOST_LOST = 0.05
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,17 @@ def _test(
         raise RecordingError(
             f"{path.name}: {name}: rows have shape {table.shape}: must be (n, {width})"
         )
-    usable = np.asarray(is_number(table).all(axis=1))
-    # Drop rows that were sent twice or out of order.
-    usable[1:] &= np.diff(np.maximum.accumulate(table[:, 0])) > 0.0
-    table = table[usable]
-    if not len(table):
-        raise RecordingError(f"{path.name}: {name}: no row holds finite numbers at a later time")
+    finite = table[np.asarray(is_number(table).all(axis=1))]
+    latest = np.maximum.accumulate(finite[:, 0])
+    lost = len(table) - np.count_nonzero(finite[:, 0] == latest)
+    if lost > MOST_LOST * len(table) or not len(finite):
+        raise RecordingError(
+            f"{path.name}: {name}: {lost} of {len(table)} rows hold no finite numbers or are "
+            f"earlier than a row before; at most {MOST_LOST:.0%} may: sort the rows by time, or "
+            "record this test again"
+        )
+    # Some rows are sent twice, or out of order.
+    table = finite[np.concatenate(([True], np.diff(latest) > 0.0))]
     values = [np.full(len(table), math.nan) if c is None else table[:, c] for c in columns]
     values[3:7] = [scale * column for column in values[3:7]]
     return SysIdTest(name, *values)

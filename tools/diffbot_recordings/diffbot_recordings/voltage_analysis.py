@@ -231,7 +231,7 @@ def _late_errors(motions: Motions, delay: SysIdDelay) -> _Noise:
     for cut in reversed(CUTS):
         left = _left(motions, cut)
         fast = [motion.segments[0] for motion in left.values() if motion.fast]
-        if not fast or len(left) < len(motions):
+        if not fast or len(fast) < sum(motion.fast for motion in motions.values()):
             continue
         try:
             fit = _fitted(left.values(), delay, quick=True)
