@@ -271,5 +271,6 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     gc.set_threshold(20_000, 20, 20)  # most of what a command makes is used until its end
     status = main()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # no traceback from what libraries do at the exit
     gc.freeze()  # as in diffbot_node.executables: no search for garbage at the exit
     sys.exit(status)
