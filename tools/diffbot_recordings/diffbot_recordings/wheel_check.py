@@ -40,7 +40,7 @@ class _KeptAngle:
     gradual: bool  # whether the wheel comes to rest and leaves as one that friction holds
     seen: bool  # whether it does both within the segment
 
-    def is_held(self, coulomb: float) -> bool:
+    def stiction_explains(self, coulomb: float) -> bool:
         """Whether Coulomb friction of up to this, N m, may hold the wheel."""
         return self.gradual and self.effort <= (BREAKS_AWAY if self.seen else STATIC) * coulomb
 
@@ -109,7 +109,7 @@ class WheelCheck:
             results = [
                 each
                 for each in self._kept_angles[i]
-                if each.effort >= AS_MUCH * usual and not each.is_held(coulomb)
+                if each.effort >= AS_MUCH * usual and not each.stiction_explains(coulomb)
             ]
             if results:
                 longest = max(results, key=lambda each: each.end - each.begin)
