@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from arc_odometry.joint_names import side_of, words_of
-from diffbot_check.observation import TWISTS, JointValues, Observation, TopicNames
+from diffbot_check.observation import JointValues, Observation, TopicNames
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.described_robot import described_from, write_robot_file
 from diffbot_description.files import write_atomically
@@ -18,6 +18,7 @@ from diffbot_description.robot import FieldSpec, Robot
 from diffbot_description.robot_parsing import present
 from diffbot_description.terminal_text import printable
 from diffbot_node.endpoints import EndpointRole
+from diffbot_node.topic_types import TWISTS
 
 FILE, URDF = "robot.yaml", "robot_description.urdf"
 # What no topic shows, and the motion of a robot that takes velocities depends on.

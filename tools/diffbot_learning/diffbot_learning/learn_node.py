@@ -34,22 +34,23 @@ from diffbot_node import Node, RobotParameters, declare, parameter
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.topic_types import ARRAY, IMU, JOINT_STATE, LASER, ODOMETRY, TRANSFORMS, TWISTS
 from diffbot_recordings.bag_topics import frames_of
-from diffbot_recordings.recorded_readings import LASER, POSE_TYPES
+from diffbot_recordings.recorded_readings import POSE_TYPES
 from diffbot_recordings.recording_writer import Received, RecordingWriter
 from diffbot_study.cause_advice import advice_on
 
 TOPICS = {
-    "joint_states": ("sensor_msgs/msg/JointState",),
-    "effort_controller/commands": ("std_msgs/msg/Float64MultiArray",),
-    "cmd_vel": ("geometry_msgs/msg/TwistStamped", "geometry_msgs/msg/Twist"),
-    "odom": ("nav_msgs/msg/Odometry",),
-    "imu/data": ("sensor_msgs/msg/Imu",),
+    "joint_states": (JOINT_STATE,),
+    "effort_controller/commands": (ARRAY,),
+    "cmd_vel": TWISTS,
+    "odom": (ODOMETRY,),
+    "imu/data": (IMU,),
     "scan": (LASER,),
     "pose": POSE_TYPES,
 }
 """Topics that are listened to, and the types that each may have."""
-TF = {"/tf": ("tf2_msgs/msg/TFMessage",)}
+TF = {"/tf": (TRANSFORMS,)}
 """Those that are so only for a pose from tf."""
 STATE, LEARNED, STRETCHES, LOCK = "learning.json", "learned.json", "stretches", ".learning"
 # Periods of wall time, s: writing, looking for topics, publishing diagnostics.
