@@ -20,6 +20,7 @@ from diffbot_description import load_robot
 from diffbot_description.robot import Pair
 from diffbot_msgs.msg import VelocityParameters
 from diffbot_node import parameter, pose_from_text, to_stamp
+from diffbot_node.parameter_fields import SpeedLimitParameters
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.simulated_velocity_robot import SimulatedVelocityRobot, VelocityRobotParameters
@@ -29,16 +30,10 @@ COMMANDS = "cmd_vel"
 
 
 @dataclass(frozen=True)
-class VelocitySimulatorParameters(VelocityRobotParameters, PacingParameters):
+class VelocitySimulatorParameters(SpeedLimitParameters, VelocityRobotParameters, PacingParameters):
     """Parameters of velocity_simulator."""
 
     stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
-    linear_velocity: float = parameter(
-        0.0, "largest |v| accepted, m/s; 0: the robot's own", minimum=0.0
-    )
-    angular_velocity: float = parameter(
-        0.0, "largest |omega| accepted, rad/s; 0: the robot's own", minimum=0.0
-    )
     command_timeout: float = parameter(
         0.5,
         "robot time without a command after which the driver stops, s; not in one process with "
