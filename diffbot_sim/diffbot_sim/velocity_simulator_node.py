@@ -66,13 +66,13 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self._read_sensors()
         frames = f"{values.frame_prefix}odom", f"{values.frame_prefix}base_link"
         self._odometry = OdometryPublisher(self, "odom", frames, values.publish_tf)
-        self._clock = self.create_publisher(ClockMessage, "clock", 10)
+        self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters)
         kind = TwistStamped if self.values.stamped else Twist
         self.create_subscription(kind, COMMANDS, WithOrigin(self._on_command), 10)
         self._publish_parameters()
-        self.run((self._odometry.topic, self._clock), COMMANDS, "velocity")
+        self.run((self._odometry.topic, self._clock_topic), COMMANDS, "velocity")
 
     @property
     def stamp(self) -> float:
@@ -111,7 +111,7 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         now = to_stamp(self.stamp)
         # Before the clock: the node that answers it has the time from its stamp.
         self._odometry.publish(now, self._simulated.odometry)
-        self._clock.publish(ClockMessage(clock=now))
+        self._clock_topic.publish(ClockMessage(clock=now))
         if self._joints is not None:
             angles, speeds = self._simulated.odometry.wheels
             self._joints.publish(JointSample(self.stamp, angles, speeds, (0.0, 0.0)))
