@@ -34,13 +34,12 @@ from diffbot_recordings.recorded_readings import TABLE_CHANNELS, ReadingOptions,
 from diffbot_recordings.sensor_readings import Subject
 from diffbot_recordings.sensor_turns import CalibrationError
 from diffbot_recordings.table_columns import parse_columns
-from diffbot_report.display import printed
+from diffbot_report.display import make_console, printed
 from diffbot_report.progress import Progress
 from diffbot_report.summary import not_yet_written, note_unwritten, noted
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
-WIDTH = 110
 
 _DESCRIPTION = """\
 Calibrate odometry: left and right wheel radius and track with 95 % intervals, and proof.
@@ -128,9 +127,7 @@ def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
         parser.error("--scales belongs to --umbmark; a recording without joint states needs none")
     if args.umbmark and not (args.side and args.cw and args.ccw):
         parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
+    console = make_console()
     try:
         return _run(args, console, words)
     except KeyboardInterrupt:

@@ -19,6 +19,7 @@ from diffbot_recordings.options import Options, parse, robot_of
 from diffbot_recordings.recording_analysis import SegmentReader, analyse_recording
 from diffbot_recordings.samples import check_files
 from diffbot_recordings.verdict import show
+from diffbot_report.display import make_console
 from diffbot_report.progress import Progress
 from diffbot_report.summary import not_yet_written, note_unwritten, noted
 
@@ -27,16 +28,13 @@ if TYPE_CHECKING:
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 STATUS = {"all": 0, "none": 1, "some": 3}
-WIDTH = 110
 
 
 def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
     """Identify from recordings; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
     options = parse(words, program)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
+    console = make_console()
     try:
         return _Identify(options, words, console).run(program)
     except KeyboardInterrupt:

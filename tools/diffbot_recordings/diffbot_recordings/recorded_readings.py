@@ -56,6 +56,7 @@ from diffbot_recordings.sensor_readings import (
     PoseReadings,
     Subject,
     WheelTurns,
+    longest_whole,
     odometry_turns,
 )
 from diffbot_recordings.sensor_turns import DEGREE, CalibrationError, follows
@@ -463,10 +464,7 @@ def _unwrapped(angle: Array) -> Array:
 
 def _longest(stamps: Array, left: Array, right: Array) -> slice:
     step = np.maximum(np.abs(np.diff(left)), np.abs(np.diff(right)))
-    torn = np.flatnonzero(step > FASTEST * np.maximum(np.diff(stamps), 0.01)) + 1
-    ends = [0, *torn.tolist(), len(stamps)]
-    begin, end = max(zip(ends[:-1], ends[1:], strict=True), key=lambda pair: pair[1] - pair[0])
-    return slice(begin, end)
+    return longest_whole(step > FASTEST * np.maximum(np.diff(stamps), 0.01))
 
 
 def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:
