@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from diffbot_description import load_robot
@@ -31,6 +31,7 @@ from diffbot_learning.learned_robot import FALSE_ALARMS, DamagedState, LearnedRo
 from diffbot_learning.proposals import proposals, write_proposals
 from diffbot_learning.stretch import Stretch, read_stretch
 from diffbot_node import Node, RobotParameters, declare, parameter
+from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
@@ -110,7 +111,8 @@ class LearnNode(Node):
         for left in sorted((self._folder / STRETCHES).iterdir()):
             if not self.values.keep_recordings:
                 self._submit(left)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        robot = self.values.robot
+        self._diagnostics = Diagnostics(self, Path(robot).stem, about=robot)
         create_wall_timer(self, WRITE_PERIOD, self._write)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         create_wall_timer(self, DIAGNOSTICS_PERIOD, self._publish)
@@ -283,16 +285,7 @@ class LearnNode(Node):
             for one in proposals(learning.values(), self._robot)
         }
         values |= {f"driven: {k}": f"{100.0 * part:.0f} %" for k, part in learning.driven().items()}
-        status = DiagnosticStatus(
-            level=level,
-            name=f"{self.get_name()}: {self.values.robot}",
-            message=text,
-            hardware_id=Path(self.values.robot).stem,
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(array)
+        self._diagnostics.publish(None, level, text, values)
 
 
 def _in_words(change: RobotChange) -> str:
