@@ -11,6 +11,8 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion, TransformStamped
 from nav_msgs.msg import Odometry
 from numpy.typing import NDArray
+from rclpy.node import Node
+from tf2_msgs.msg import TFMessage
 
 from arc_odometry.arcs import Pose
 
@@ -46,23 +48,52 @@ class Measured(Protocol):
         """Covariance of the velocity, (2, 2)."""
 
 
-def fill_odometry(message: Odometry, stamp: Time, odometry: Measured) -> None:
-    """Write pose, velocity and their covariances to a message whose frames are set."""
-    pose, (linear, angular) = odometry.pose, odometry.velocity
-    message.header.stamp = stamp
+class OdometryPublisher:
+    """Publishes an odometry on a topic and, unless `tf` is false, its pose on /tf.
+
+    Args:
+        frames: Frame of the pose and of the robot; parent and child in tf.
+
+    Attributes:
+        topic: Publisher of the odometry.
+    """
+
+    def __init__(self, node: Node, topic: str, frames: tuple[str, str], tf: bool) -> None:
+        self._frames = frames
+        self.topic = node.create_publisher(Odometry, topic, 10)
+        self._tf = node.create_publisher(TFMessage, "/tf", 100) if tf else None
+
+    def publish(self, stamp: Time, odometry: Measured) -> None:
+        """Publish pose, velocity and transform with this stamp, to those who subscribe."""
+        wanted = self._tf is not None and self._tf.get_subscription_count() > 0
+        if not wanted and not self.topic.get_subscription_count():
+            return  # the messages take half as long as a control law
+        message = odometry_message(stamp, odometry, self._frames)
+        self.topic.publish(message)
+        if self._tf is not None and wanted:
+            self._tf.publish(TFMessage(transforms=[transform_of(message)]))
+
+
+def odometry_message(stamp: Time, odometry: Measured, frames: tuple[str, str]) -> Odometry:
+    """Return pose, velocity and their covariances as a message; `frames`: pose's and robot's."""
+    message, pose = Odometry(child_frame_id=frames[1]), odometry.pose
+    message.header.stamp, message.header.frame_id = stamp, frames[0]
+    linear, angular = odometry.velocity
     message.pose.pose.position.x, message.pose.pose.position.y = pose.x, pose.y
     message.pose.pose.orientation = quaternion(pose.theta)
     message.twist.twist.linear.x, message.twist.twist.angular.z = linear, angular
     message.pose.covariance = _six(_POSE_ROWS, odometry.covariance)
     message.twist.covariance = _six(_TWIST_ROWS, odometry.velocity_covariance)
+    return message
 
 
-def fill_transform(transform: TransformStamped, message: Odometry) -> None:
-    """Copy the pose of an odometry message to a transform whose frames are set."""
-    transform.header.stamp = message.header.stamp
+def transform_of(message: Odometry) -> TransformStamped:
+    """Return the pose of an odometry message as a transform."""
+    transform = TransformStamped(header=message.header, child_frame_id=message.child_frame_id)
     transform.transform.translation.x = message.pose.pose.position.x
     transform.transform.translation.y = message.pose.pose.position.y
     transform.transform.rotation = message.pose.pose.orientation
+    return transform
 
 
 def read_pose(message: PoseWithCovarianceStamped, frame: str) -> tuple[Pose, NDArray[np.float64]]:

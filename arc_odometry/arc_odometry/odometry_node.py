@@ -16,9 +16,7 @@ from time import monotonic
 from typing import Any, TypeVar
 
 import rclpy
-from builtin_interfaces.msg import Time
-from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import PoseWithCovarianceStamped
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]  # not in its __all__
 from rclpy.executors import SingleThreadedExecutor
@@ -28,11 +26,10 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import try_shutdown
 from sensor_msgs.msg import JointState
-from tf2_msgs.msg import TFMessage
 
 from arc_odometry.joints import LONGEST_GAP, JointOdometry, JointReader, RateLimit
 from arc_odometry.odometry import MAX_WHEEL_SPEED, DiffOdometry, WheelGeometry
-from arc_odometry.odometry_messages import fill_odometry, fill_transform, read_pose
+from arc_odometry.odometry_messages import OdometryPublisher, read_pose
 
 V = TypeVar("V", bool, float, str)
 
@@ -164,12 +161,8 @@ class OdometryNode(Node):
 
     def _make_topics(self) -> None:
         values = self.values
-        self._message = Odometry(child_frame_id=values.base_frame)
-        self._message.header.frame_id = values.odom_frame
-        self._transform = TransformStamped(child_frame_id=values.base_frame)
-        self._transform.header.frame_id = values.odom_frame
-        self._odom_topic = self.create_publisher(Odometry, "odom", 10)
-        self._tf_topic = self.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
+        frames = values.odom_frame, values.base_frame
+        self._topic = OdometryPublisher(self, "odom", frames, values.publish_tf)
         self._joint_states = self.create_subscription(
             JointState, "joint_states", self._on_joint_state, 10
         )
@@ -192,20 +185,13 @@ class OdometryNode(Node):
             self._complain("refused", f"joint state refused: {error}")
         # The time is unchanged if the sample was rejected or skipped.
         if self.odometry.time != before and self._rate.due(time):
-            self._publish(stamp)
+            self._topic.publish(stamp, self.odometry)
 
     def _complain(self, kind: str, text: str) -> None:
         now = monotonic()
         if now - self._complained.get(kind, -COMPLAINT_PERIOD) >= COMPLAINT_PERIOD:
             self._complained[kind] = now
             self.get_logger().warning(text)
-
-    def _publish(self, stamp: Time) -> None:
-        fill_odometry(self._message, stamp, self.odometry)
-        self._odom_topic.publish(self._message)
-        if self._tf_topic is not None:
-            fill_transform(self._transform, self._message)
-            self._tf_topic.publish(TFMessage(transforms=[self._transform]))
 
     def _on_set_pose(self, message: PoseWithCovarianceStamped) -> None:
         try:

@@ -58,7 +58,6 @@ from diffbot_description.urdf_wheels import (
     WheelPair,
     compare_with_drives,
     find_sides,
-    sliding_wheels,
     wheel_pair,
 )
 
@@ -145,7 +144,7 @@ def _describe(
     geometry = wheel_pair(one_wheel(sides.left), one_wheel(sides.right), findings)
     compare_with_drives(tree, geometry, findings)
     links = _body_links(tree, sides, findings)
-    if slide := sliding_wheels(tree, shapes, sides):
+    if slide := sides.sliding:
         findings.replaced(
             "wheels that neither drive nor swivel",
             f"{joined(slide)} slide sideways when the robot turns, and resist it",

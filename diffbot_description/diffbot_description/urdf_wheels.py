@@ -74,11 +74,17 @@ class Wheel:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The driven wheels, from front to rear on each side, and how they were chosen."""
+    """The driven wheels, from front to rear on each side, and how they were chosen.
+
+    Attributes:
+        sliding: Joints of wheels beside the axle that neither drive nor swivel, nor roll freely:
+            they slide sideways when the robot turns, unlike casters.
+    """
 
     left: tuple[Wheel, ...]
     right: tuple[Wheel, ...]
     chosen_by: str
+    sliding: tuple[str, ...] = ()
 
 
 def commanded_joints(tree: UrdfTree) -> set[str]:
@@ -204,6 +210,7 @@ def find_sides(
     Raises:
         ValueError: There are none, or not equally many on both sides, or a named one is no wheel.
     """
+    grounded = _on_the_ground(tree, shapes)
     if names is not None:
         left, right = (_named(tree, shapes, name, radius) for name in names)
         if left.joint.name == right.joint.name:
@@ -217,10 +224,13 @@ def find_sides(
         sides = Sides((left,), (right,), "as given by --wheels")
     else:
         commanded = commanded_joints(tree)
-        joints, chosen_by = _driven(tree, shapes, _candidates(tree, shapes, commanded), commanded)
+        candidates = _candidates(tree, grounded, commanded)
+        _check_no_steering(tree, grounded, commanded)
+        joints, chosen_by = _driven(candidates, commanded)
+        joints = _standing(tree, shapes, grounded, joints)
         sides = _by_side(tree, [_wheel(tree, shapes, joint, radius) for joint in joints], chosen_by)
     _check_mimics(sides)
-    return sides
+    return replace(sides, sliding=_sliding(tree, grounded, (*sides.left, *sides.right)))
 
 
 def _check_mimics(sides: Sides) -> None:
@@ -285,14 +295,14 @@ def _turns_freely(joint: Joint) -> bool:
     return joint.type == "continuous" or (joint.type == "revolute" and joint.travel > FULL_TURN)
 
 
-def _candidates(tree: UrdfTree, shapes: ShapeReader, commanded: set[str]) -> list[Joint]:
+def _candidates(tree: UrdfTree, grounded: list[str], commanded: set[str]) -> list[Joint]:
     free = [
         joint
         for joint in tree.joints.values()
         if _turns_freely(joint) and not _swivels(tree, joint)
     ]
     # If nothing is commanded, what stands on the ground may drive.
-    may_drive = commanded & {joint.name for joint in free} or set(_on_the_ground(tree, shapes))
+    may_drive = commanded & {joint.name for joint in free} or set(grounded)
     joints = [
         joint for joint in free if _sign(tree, joint, CAMBER if joint.name in may_drive else SLOPE)
     ]
@@ -322,34 +332,31 @@ def _swivels(tree: UrdfTree, joint: Joint) -> bool:
     )
 
 
-def _driven(
-    tree: UrdfTree, shapes: ShapeReader, candidates: list[Joint], commanded: set[str]
-) -> tuple[list[Joint], str]:
-    _check_no_steering(tree, shapes, commanded)
+def _driven(candidates: list[Joint], commanded: set[str]) -> tuple[list[Joint], str]:
     named = {joint.name for joint in candidates} & commanded
     if named:
         driven = [j for j in candidates if j.name in named or j.mimic in named]
-        return _standing(tree, shapes, driven), "commanded in the URDF"
+        return driven, "commanded in the URDF"
     free = [j for j in candidates if not _NOT_DRIVEN.search(f"{j.name} {j.child}")]
-    return _standing(tree, shapes, free or candidates), "by their axes and places"
+    return free or candidates, "by their axes and places"
 
 
-def _standing(tree: UrdfTree, shapes: ShapeReader, joints: list[Joint]) -> list[Joint]:
+def _standing(
+    tree: UrdfTree, shapes: ShapeReader, grounded: list[str], joints: list[Joint]
+) -> list[Joint]:
     """Return those that stand on the ground, or whose shapes cannot be read; arms do not."""
-    ground = _on_the_ground(tree, shapes)
-    if sum(joint.name in ground for joint in joints) < 2:  # sprockets of a track are higher
+    if sum(joint.name in grounded for joint in joints) < 2:  # sprockets of a track are higher
         return joints
     return [
         joint
         for joint in joints
-        if joint.name in ground or not shapes.all_shapes(_turning_with(tree, joint))
+        if joint.name in grounded or not shapes.all_shapes(_turning_with(tree, joint))
     ]
 
 
-def _check_no_steering(tree: UrdfTree, shapes: ShapeReader, commanded: set[str]) -> None:
+def _check_no_steering(tree: UrdfTree, grounded: list[str], commanded: set[str]) -> None:
     # What turns at the end of an arm is no wheel: wheels stand on the ground.
-    rolling = _on_the_ground(tree, shapes)
-    above = {joint.name for wheel in rolling for joint in tree.joints_above(wheel)}
+    above = {joint.name for wheel in grounded for joint in tree.joints_above(wheel)}
     for name, joint in sorted(tree.joints.items()):
         if joint.type not in ROLLING_TYPES or abs(tree.axis(joint)[2]) < 0.9:
             continue
@@ -387,16 +394,11 @@ def _on_the_ground(tree: UrdfTree, shapes: ShapeReader) -> list[str]:
     return [name for name, (low, radius) in bottoms.items() if low <= ground + 0.5 * radius]
 
 
-def sliding_wheels(tree: UrdfTree, shapes: ShapeReader, sides: Sides) -> list[str]:
-    """Return the joints of wheels beside the axle that neither drive nor swivel, nor roll freely.
-
-    They slide sideways when the robot turns, unlike casters.
-    """
-    driven = (*sides.left, *sides.right)
+def _sliding(tree: UrdfTree, grounded: list[str], driven: Sequence[Wheel]) -> tuple[str, ...]:
     names = {wheel.joint.name for wheel in driven}
     middle = sum(float(wheel.center[0]) for wheel in driven) / len(driven)
     results = []
-    for name in _on_the_ground(tree, shapes):
+    for name in grounded:
         joint = tree.joints[name]
         called = _NOT_DRIVEN.search(f"{name} {joint.child}")
         apart = abs(float(tree.links[joint.child].translation[0]) - middle)
@@ -404,7 +406,7 @@ def sliding_wheels(tree: UrdfTree, shapes: ShapeReader, sides: Sides) -> list[st
             continue
         if apart > driven[0].radius:
             results.append(name)
-    return results
+    return tuple(results)
 
 
 def _turning_with(tree: UrdfTree, joint: Joint) -> tuple[PlacedLink, ...]:

@@ -256,8 +256,10 @@ def usable_friction(friction: FrictionEstimate | None, robot: Robot) -> tuple[fl
     small = NEGLIGIBLE * robot.excitation.amplitude
     speed = robot.excitation.linear_velocity / robot.wheels.radius
     least = (small / speed, small / speed, small, small)
-    result = friction_quantities(friction.values, friction.variances).values()
-    return tuple(_usable(quantity, limit) for quantity, limit in zip(result, least, strict=True))
+    result = friction_quantities(friction)
+    return tuple(
+        _usable(result[name], limit) for name, limit in zip(FRICTION_NAMES, least, strict=True)
+    )
 
 
 def _usable(quantity: PhysicalQuantity, negligible: float) -> float | None:
@@ -297,8 +299,7 @@ def _notes(estimate: Estimate, physical: Mapping[str, PhysicalQuantity]) -> Sequ
         lines.append(_line(name.upper(), unit, value, (value - half, value + half)))
     result = dict(physical)
     if (friction := estimate.friction) is not None:
-        result |= friction_quantities(friction.values, friction.variances)
-        result |= gear_quantities(friction) | {"smallest_torque": smallest_torque(friction)}
+        result |= friction_quantities(friction) | {"smallest_torque": smallest_torque(friction)}
     result |= turning_quantities(estimate.turning)
     lines += [
         _line(LABELS[key], quantity.unit, quantity.value, quantity.interval)

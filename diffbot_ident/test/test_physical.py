@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffbot_description import RobotModel, closed_form
-from diffbot_ident.estimate import FRICTION_NAMES
+from diffbot_ident.estimate import FRICTION_NAMES, FrictionEstimate
 from diffbot_ident.interpretation.physical import (
     DELTA,
     EVERYTHING,
@@ -163,7 +163,9 @@ def test_mass_has_no_upper_end_when_k7_may_be_zero():
 
 
 def test_friction():
-    result = friction_quantities((0.01, 0.02, 0.03, math.nan), (1e-6, math.inf, 4e-6, 1.0))
+    result = friction_quantities(
+        FrictionEstimate((0.01, 0.02, 0.03, math.nan), (1e-6, math.inf, 4e-6, 1.0))
+    )
     assert tuple(result) == FRICTION_NAMES
     left, right, coulomb, missing = result.values()
     assert left.interval == pytest.approx((0.01 - 1.96e-3, 0.01 + 1.96e-3), abs=1e-7)

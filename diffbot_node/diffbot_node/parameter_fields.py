@@ -133,6 +133,18 @@ class RobotParameters:
     robot: str = parameter("twil", "robot of the suite, or a robot's YAML, URDF or xacro file")
 
 
+@dataclass(frozen=True)
+class SpeedLimitParameters:
+    """Parameters of what keeps to lower speeds than the robot's own."""
+
+    linear_velocity: float = parameter(
+        0.0, "largest |v|, m/s; 0: limits.linear_velocity of the robot", minimum=0.0
+    )
+    angular_velocity: float = parameter(
+        0.0, "largest |omega|, rad/s; 0: limits.angular_velocity of the robot", minimum=0.0
+    )
+
+
 UNITS = {"x": "m", "y": "m", "theta": "rad"}
 
 

@@ -17,6 +17,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from diffbot_node.endpoints import Endpoint, EndpointRole, instead
 from diffbot_node.intra_process import LocalPublisher
+from diffbot_node.topic_types import COMMANDS
 
 # Nodes that only observe, besides hidden ones, whose names begin with HIDDEN.
 ONLOOKERS = frozenset({"recorder", "learn", "rosbag2_recorder", "foxglove_bridge", "plotjuggler"})
@@ -24,10 +25,6 @@ HIDDEN = "_"
 # DDS announces a subscription up to 0.4 s before its node's name. Without one after NAMING_TIME, s
 # of wall time, it belongs to no named node.
 NAMELESS, NAMING_TIME = "_NODE_NAME_UNKNOWN_", 1.0
-# Types of the messages by which nodes command a robot.
-COMMANDS = frozenset(
-    {"std_msgs/msg/Float64MultiArray", "geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped"}
-)
 
 
 def full_name(info: TopicEndpointInfo) -> str:

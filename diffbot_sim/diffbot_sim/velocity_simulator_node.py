@@ -11,37 +11,29 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from geometry_msgs.msg import TransformStamped, Twist, TwistStamped
-from nav_msgs.msg import Odometry
+from geometry_msgs.msg import Twist, TwistStamped
 from rosgraph_msgs.msg import Clock as ClockMessage
-from tf2_msgs.msg import TFMessage
 
 from arc_odometry import JointSample
-from arc_odometry.odometry_messages import fill_odometry, fill_transform
+from arc_odometry.odometry_messages import OdometryPublisher
 from diffbot_description import load_robot
 from diffbot_description.robot import Pair
 from diffbot_msgs.msg import VelocityParameters
-from diffbot_node import Node, parameter, pose_from_text, to_stamp
+from diffbot_node import parameter, pose_from_text, to_stamp
+from diffbot_node.parameter_fields import SpeedLimitParameters
 from diffbot_node.senders import Origin, WithOrigin
 from diffbot_sim.paced_simulator import PacedSimulator, PacingParameters
 from diffbot_sim.simulated_velocity_robot import SimulatedVelocityRobot, VelocityRobotParameters
 from diffbot_sim.simulator_topics import JointTopic, SensorTopics, TruthTopics
-from diffbot_sim.velocity_robot import VelocityOdometry
 
 COMMANDS = "cmd_vel"
 
 
 @dataclass(frozen=True)
-class VelocitySimulatorParameters(VelocityRobotParameters, PacingParameters):
+class VelocitySimulatorParameters(SpeedLimitParameters, VelocityRobotParameters, PacingParameters):
     """Parameters of velocity_simulator."""
 
     stamped: bool = parameter(True, "whether cmd_vel is a TwistStamped; else a Twist")
-    linear_velocity: float = parameter(
-        0.0, "largest |v| accepted, m/s; 0: the robot's own", minimum=0.0
-    )
-    angular_velocity: float = parameter(
-        0.0, "largest |omega| accepted, rad/s; 0: the robot's own", minimum=0.0
-    )
     command_timeout: float = parameter(
         0.5,
         "robot time without a command after which the driver stops, s; not in one process with "
@@ -53,34 +45,6 @@ class VelocitySimulatorParameters(VelocityRobotParameters, PacingParameters):
     joint_states: bool = parameter(
         False, "whether the wheels' angles, by encoders, are published on joint_states"
     )
-
-
-class OdometryTopics:
-    """Publishers of `odom`, `clock` and, if selected, odom -> base_link on `/tf`."""
-
-    def __init__(self, node: Node, publish_tf: bool, frame_prefix: str) -> None:
-        odom_frame, base_frame = f"{frame_prefix}odom", f"{frame_prefix}base_link"
-        self._clock = node.create_publisher(ClockMessage, "clock", 10)
-        self._odom = node.create_publisher(Odometry, "odom", 10)
-        self._tf = node.create_publisher(TFMessage, "/tf", 100) if publish_tf else None
-        self._frames = odom_frame, base_frame
-        self.publishers = (self._odom, self._clock)
-
-    def publish(self, stamp: float, odometry: VelocityOdometry) -> None:
-        """Publish the robot's odometry at a stamp, s, and the clock."""
-        now = to_stamp(stamp)
-        odom_frame, base_frame = self._frames
-        message = Odometry(child_frame_id=base_frame)
-        message.header.frame_id = odom_frame
-        fill_odometry(message, now, odometry)
-        # Before the clock: the node that answers it has the time from its stamp.
-        self._odom.publish(message)
-        self._clock.publish(ClockMessage(clock=now))
-        if self._tf is not None and self._tf.get_subscription_count():
-            transform = TransformStamped(child_frame_id=base_frame)
-            transform.header.frame_id = odom_frame
-            fill_transform(transform, message)
-            self._tf.publish(TFMessage(transforms=[transform]))
 
 
 class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
@@ -100,13 +64,15 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         )
         self.sensors = SensorTopics(self, self.values, self.values.seed)
         self._read_sensors()
-        self._topics = OdometryTopics(self, self.values.publish_tf, self.values.frame_prefix)
+        frames = f"{values.frame_prefix}odom", f"{values.frame_prefix}base_link"
+        self._odometry = OdometryPublisher(self, "odom", frames, values.publish_tf)
+        self._clock_topic = self.create_publisher(ClockMessage, "clock", 10)
         self._joints = JointTopic(self, robot) if self.values.joint_states else None
         self.truth = TruthTopics(self, VelocityParameters)
         kind = TwistStamped if self.values.stamped else Twist
         self.create_subscription(kind, COMMANDS, WithOrigin(self._on_command), 10)
         self._publish_parameters()
-        self.run(self._topics.publishers, COMMANDS, "velocity")
+        self.run((self._odometry.topic, self._clock_topic), COMMANDS, "velocity")
 
     @property
     def stamp(self) -> float:
@@ -142,7 +108,10 @@ class VelocitySimulatorNode(PacedSimulator[VelocitySimulatorParameters]):
         self.sensors.note(self.stamp, robot.pose(), robot.velocity())
 
     def publish_state(self) -> None:
-        self._topics.publish(self.stamp, self._simulated.odometry)
+        now = to_stamp(self.stamp)
+        # Before the clock: the node that answers it has the time from its stamp.
+        self._odometry.publish(now, self._simulated.odometry)
+        self._clock_topic.publish(ClockMessage(clock=now))
         if self._joints is not None:
             angles, speeds = self._simulated.odometry.wheels
             self._joints.publish(JointSample(self.stamp, angles, speeds, (0.0, 0.0)))

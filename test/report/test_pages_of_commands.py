@@ -247,12 +247,8 @@ def test_the_page_of_papers_says_what_is_missed(pages):
 
 
 def test_the_page_of_a_calibration(pages, tmp_path):
-    page, summary = pages["calibration"]
+    page, _ = pages["calibration"]
     assert verdict_of(page) == ("good", "Calibrated: both radii and the track.")
-    track = charts_of(page)["before_track"]
-    assert track["values"] == [summary["calibration"]["track"]["value"], 0.33]
-    assert track["half_widths"][0] == pytest.approx(0.0011)
-    assert charts_of(page)["before_radius_ratio"]["values"] == [1.009, 1.0]
     assert charts_of(page)["way"]["equal"]
 
     def said(summary):

@@ -46,12 +46,8 @@ class TrackingErrors:
     @property
     def settling_time(self) -> float:
         """First time from which on the robot stays within 1 cm and 1 degree, s; inf if never."""
-        outside = np.flatnonzero(
-            (self.distance > SETTLED_POSITION) | (self.heading > SETTLED_HEADING)
-        )
-        if not len(outside):
-            return float(self.time[0])
-        return float(self.time[outside[-1] + 1]) if outside[-1] + 1 < len(self.time) else math.inf
+        outside = (self.distance > SETTLED_POSITION) | (self.heading > SETTLED_HEADING)
+        return inside_from(self.time, outside)
 
     def rms(self, since: float) -> tuple[float, float]:
         """Return the RMS of distance (m) and heading error (rad) from a time (s) on."""
@@ -65,3 +61,11 @@ class TrackingErrors:
         """Return the largest distance (m) and heading error (rad) from a time (s) on."""
         late = self.time >= since
         return float(self.distance[late].max()), float(self.heading[late].max())
+
+
+def inside_from(time: NDArray[np.float64], outside: ArrayLike) -> float:
+    """Return the first time from which on nothing is outside, s, both (n,); inf if never."""
+    late = np.flatnonzero(outside)
+    if not len(late):
+        return float(time[0])
+    return float(time[late[-1] + 1]) if late[-1] + 1 < len(time) else math.inf

@@ -15,13 +15,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from geometry_msgs.msg import TransformStamped
-from nav_msgs.msg import Odometry
-from tf2_msgs.msg import TFMessage
-
-from arc_odometry import AnomalyKind, DiffOdometry, JointSample, Pose, Velocity
+from arc_odometry import AnomalyKind, JointSample, Pose, Velocity
 from arc_odometry.joints import RateLimit
-from arc_odometry.odometry_messages import fill_odometry, fill_transform
+from arc_odometry.odometry_messages import OdometryPublisher
 from diffbot_controllers.laws.friction import KnownWheels, Laws
 from diffbot_controllers.laws.motion import State, WheelFeedback
 from diffbot_controllers.laws.polar_approach import PolarError
@@ -42,7 +38,7 @@ from diffbot_controllers.parameter_reader import LONGEST_DELAY
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import ControllerState
 from diffbot_msgs.msg import PolarError as PolarErrorMessage
-from diffbot_node import CommandNode, CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
+from diffbot_node import CountedTopic, EffortNode, parameter, pose_from_text, to_stamp
 from diffbot_node.verdicts import Verdict
 from pose2d_trajectories import Reference
 from pose2d_trajectories.pose_message import Pose2D
@@ -98,37 +94,6 @@ class ControllerParameters(DynamicsParameters):
 C_co = TypeVar("C_co", bound=ControllerParameters, covariant=True)
 
 
-class OdometryOutput:
-    """Publishes `~/odom`, and /tf unless `publish_tf` is false."""
-
-    def __init__(self, node: CommandNode[ControllerParameters]) -> None:
-        values = node.values
-        self._frames = (values.odom_frame, values.base_frame)
-        self._rate = RateLimit(values.odom_rate)
-        self._odom_topic = node.create_publisher(Odometry, "~/odom", 10)
-        self._tf_topic = node.create_publisher(TFMessage, "/tf", 100) if values.publish_tf else None
-
-    def publish(self, stamp: float, odometry: DiffOdometry) -> None:
-        """Publish pose, velocity and transform with this stamp, s, if due, and if read."""
-        if odometry.time is None or not self._rate.due(stamp) or not self._has_readers():
-            return
-        odom_frame, base_frame = self._frames
-        message = Odometry(child_frame_id=base_frame)
-        message.header.frame_id = odom_frame
-        fill_odometry(message, to_stamp(stamp), odometry)
-        self._odom_topic.publish(message)
-        if self._tf_topic is not None:
-            transform = TransformStamped(child_frame_id=base_frame)
-            transform.header.frame_id = odom_frame
-            fill_transform(transform, message)
-            self._tf_topic.publish(TFMessage(transforms=[transform]))
-
-    def _has_readers(self) -> bool:
-        """Whether anybody subscribes: the messages take half as long as the law."""
-        topics = (self._odom_topic, self._tf_topic)
-        return any(topic is not None and topic.get_subscription_count() for topic in topics)
-
-
 class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
     """Runs a control law on a robot; the law and WheelFeedback implement the mathematics.
 
@@ -149,7 +114,10 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
             values.velocity_source != VELOCITY,
         )
         self._dt = 0.0  # time since the previous sample, s; 0: the law was not updated
-        self._status_type, self._odometry_output = status_type, OdometryOutput(self)
+        self._status_type = status_type
+        frames = values.odom_frame, values.base_frame
+        self._odometry_topic = OdometryPublisher(self, "~/odom", frames, values.publish_tf)
+        self._odometry_due = RateLimit(values.odom_rate)
         self.state.torque_limit = self.torque_limit
         self.state.parameters_source = values.parameters
         self.state.header.frame_id = values.base_frame
@@ -331,8 +299,10 @@ class ControllerNode(ReferenceNode[C_co], EffortNode[C_co]):
         self._dynamics.close()
 
     def _publish_odometry(self) -> None:
-        self._feedback.odometry.settle()
-        self._odometry_output.publish(self.run.newest, self._feedback.odometry)
+        odometry, stamp = self._feedback.odometry, self.run.newest
+        odometry.settle()
+        if odometry.time is not None and self._odometry_due.due(stamp):
+            self._odometry_topic.publish(to_stamp(stamp), odometry)
 
     def complete_state(self, state: ControllerState) -> None:
         state.judgements = sum(topic.count for topic in self._dynamics.counted_topics)

@@ -25,10 +25,11 @@ from diffbot_controllers.tuning import tuned_polar_pose
 from diffbot_description import DynamicParameters, Torque
 from diffbot_msgs.msg import PoseControllerStatus
 from diffbot_node import parameter
+from diffbot_node.parameter_fields import SpeedLimitParameters
 
 
 @dataclass(frozen=True)
-class PoseTrackingParameters(ControllerParameters):
+class PoseTrackingParameters(SpeedLimitParameters, ControllerParameters):
     """Parameters of laws that follow poses."""
 
     direction: str = parameter(
@@ -46,10 +47,6 @@ class PoseTrackingParameters(ControllerParameters):
         (),
         "weights: [lambda_2, lambda_3]; all five with law = published; [] gives the law's own",
         above=0.0,
-    )
-    linear_velocity: float = parameter(0.0, "largest |v|, m/s; 0: the robot's own", minimum=0.0)
-    angular_velocity: float = parameter(
-        0.0, "largest |omega|, rad/s; 0: the robot's own", minimum=0.0
     )
 
 

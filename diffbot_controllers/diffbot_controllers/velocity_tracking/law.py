@@ -381,7 +381,6 @@ class TrackerRecord:
     Attributes:
         stamp: Of the measurement, s.
         error: Measured pose error in the robot's frame, (9), m, m, rad.
-        velocity_error: Reference's velocity minus the measured one, m/s and rad/s.
         wanted: Desired velocity by the kinematic law, (10), m/s and rad/s.
         acceleration: Of the dynamic law within its limits, m/s^2 and rad/s^2.
         command: (v, omega) with dead band compensation and within its limits, m/s and rad/s.
@@ -390,7 +389,6 @@ class TrackerRecord:
 
     stamp: float
     error: PoseError
-    velocity_error: Velocity
     wanted: Velocity
     acceleration: Velocity
     command: Velocity
@@ -484,7 +482,6 @@ class VelocityTracker:
         check_reference(reference)
         self._take_in(stamp, velocity, applied)
         error = pose_error(reference, pose)
-        velocity_error = Velocity(reference.v - velocity.v, reference.omega - velocity.omega)
         sigma, bands, settings = self.sigma, self.dead_band, self.settings
         # The command of each axis is that for the motion in which it will act.
         then, turning = (
@@ -501,7 +498,6 @@ class VelocityTracker:
         self.last = TrackerRecord(
             stamp=stamp,
             error=error,
-            velocity_error=velocity_error,
             wanted=wanted,
             acceleration=acceleration,
             command=command,

@@ -22,7 +22,7 @@ from diffbot_description import Sigma, load_robot
 from diffbot_description.dead_band import DeadBand, DeadBandKind
 from diffbot_description.velocity_parameters import IdentifiedSigma, read_sigma, sigma_from
 from diffbot_ident.velocity.sigma_fit import RecursiveFit, RecursiveSettings
-from diffbot_node.parameter_fields import parameter
+from diffbot_node.parameter_fields import SpeedLimitParameters, parameter
 
 FROM_PARAMETER = "sigma"
 NO_ROBOT = "none"
@@ -30,7 +30,7 @@ DEFAULTS = TrackerSettings()
 
 
 @dataclass(frozen=True)
-class TrackerParameters:
+class TrackerParameters(SpeedLimitParameters):
     """Parameters of the tracker, and of what it knows of its robot."""
 
     robot: str = parameter(
@@ -76,12 +76,6 @@ class TrackerParameters:
         "effect on larger commands if dead_band is given: offset (the dead band is subtracted), "
         "threshold (none)",
         choices=tuple(kind.value for kind in DeadBandKind),
-    )
-    linear_velocity: float = parameter(
-        0.0, "largest |v| commanded, m/s; 0: limits.linear_velocity of robot", minimum=0.0
-    )
-    angular_velocity: float = parameter(
-        0.0, "largest |omega| commanded, rad/s; 0: limits.angular_velocity of robot", minimum=0.0
     )
     linear_acceleration: float = parameter(
         0.0,

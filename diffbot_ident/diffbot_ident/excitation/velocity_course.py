@@ -26,7 +26,7 @@ from diffbot_ident.excitation.velocity_excitation import (
 from diffbot_ident.excitation.velocity_watch import VelocityWatch
 from diffbot_ident.identification_run import Phase
 from diffbot_ident.precision import MIN_TIME
-from diffbot_node.parameter_fields import parameter
+from diffbot_node.parameter_fields import SpeedLimitParameters, parameter
 
 # Room where none is given, m.
 DEFAULT_ARENA = Arena(3.0, 3.0)
@@ -36,7 +36,7 @@ _NOT_TRIED = "it was not tried (driver_stop, or a simulator in the same process,
 
 
 @dataclass(frozen=True)
-class VelocityCourseSettings:
+class VelocityCourseSettings(SpeedLimitParameters):
     """Settings of the course."""
 
     duration: float = parameter(60.0, "duration of the excitation, s of robot time", above=0.0)
@@ -47,14 +47,6 @@ class VelocityCourseSettings:
     )
     border: float = parameter(
         0.0, "distance that the whole robot keeps to the sides of the arena besides, m", minimum=0.0
-    )
-    linear_velocity: float = parameter(
-        0.0, "largest |v| commanded, m/s; 0: limits.linear_velocity of the robot", minimum=0.0
-    )
-    angular_velocity: float = parameter(
-        0.0,
-        "largest |omega| commanded, rad/s; 0: limits.angular_velocity of the robot",
-        minimum=0.0,
     )
     seed: int = parameter(0, "seed of all random choices of the excitation", minimum=0)
 

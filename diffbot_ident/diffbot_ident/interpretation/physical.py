@@ -292,12 +292,13 @@ def physical_quantities(
         return _Derivation(values, covariance, identifiable, model).quantities()
 
 
-def friction_quantities(
-    values: Sequence[float], variances: Sequence[float]
-) -> dict[str, PhysicalQuantity]:
-    """Return the friction of the wheels, by FRICTION_NAMES; see FrictionEstimate."""
+def friction_quantities(friction: FrictionEstimate | None) -> dict[str, PhysicalQuantity]:
+    """Return friction, by FRICTION_NAMES, and gear losses of the wheels; empty if None."""
+    if friction is None:
+        return {}
     symbols = ("c_l", "c_r", "f_l", "f_r")
-    return _by_name(FRICTION_NAMES, symbols, FRICTION_UNITS, values, variances)
+    wheels = _by_name(FRICTION_NAMES, symbols, FRICTION_UNITS, friction.values, friction.variances)
+    return wheels | gear_quantities(friction)
 
 
 def gear_quantities(friction: FrictionEstimate) -> dict[str, PhysicalQuantity]:

@@ -61,19 +61,23 @@ class ConstantCommands:
         return result + rate * window**2 / 12.0 * mean
 
     def _kinks(self, times: Array, late: Array) -> Array:
-        begins = self._stamps[:-1] + late
-        before = np.searchsorted(times, begins, side="right") - 1
-        inside = (before >= 0) & (before < len(times) - 1)
-        before = np.clip(before, 0, len(times) - 2)
-        period = times[before + 1] - times[before]
-        since = begins - times[before]
         jumps = np.diff(self._kept, prepend=self._kept[:1])
-        excess = np.where(inside, 0.5 * since * (period - since) * jumps, 0.0)
-        total = np.cumsum(excess, axis=1)
+        excess = excess_of_trapezoids(times, self._stamps[:-1] + late)
+        total = np.cumsum(excess * jumps, axis=1)
         index = np.searchsorted(self._stamps, times - late, side="right") - 1
         index = np.clip(index, 0, len(self._kept) - 1)
         along_axis: Array = np.take_along_axis(total, index, axis=1)
         return along_axis
+
+
+def excess_of_trapezoids(times: Array, begins: Array) -> Array:
+    """Return T^2 f (1 - f) / 2, s^2, of commands from `begins`, s, between two times, else 0."""
+    before = np.searchsorted(times, begins, side="right") - 1
+    inside = (before >= 0) & (before < len(times) - 1)
+    before = np.clip(before, 0, len(times) - 2)
+    period = times[before + 1] - times[before]
+    since = begins - times[before]
+    return np.where(inside, 0.5 * since * (period - since), 0.0)
 
 
 def integral_of_velocity(times: Array, velocities: Array) -> Array:

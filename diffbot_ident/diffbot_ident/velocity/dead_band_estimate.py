@@ -19,7 +19,7 @@ from diffbot_description.dead_band import NO_DEAD_BAND, DeadBand, DeadBandKind, 
 from diffbot_ident.estimate import NORMAL_95, Array
 from diffbot_ident.velocity.batch_moments import BatchMoments, GridFit
 from diffbot_ident.velocity.bounded_search import BoundedSearch
-from diffbot_ident.velocity.constant_commands import integral_of_velocity
+from diffbot_ident.velocity.constant_commands import excess_of_trapezoids, integral_of_velocity
 
 # Widths of the grid, and exponent of their spacing, which is denser at 0.
 GRID, POWER = 24, 1.5
@@ -116,7 +116,7 @@ class DeadBandEstimator:
         late = times - dead_time
         index = np.clip(np.searchsorted(stamps, late, side="right") - 1, 0, len(steps) - 1)
         part = np.minimum(late - stamps[index], steps[index])
-        bends = self._rate * _bends(late, stamps[:-1])
+        bends = self._rate * excess_of_trapezoids(late, stamps[:-1])
         rows = []
         for values in columns:
             whole = np.cumsum(values * steps, axis=1)
@@ -212,13 +212,3 @@ def _excess(fit: GridFit, at: int, other: GridFit, other_at: int) -> float:
     """Return how much worse a point explains the blocks; above 1: beyond doubt."""
     more = float(fit.squares[at] - other.squares[other_at])
     return more / max(EXCESS * other.colour * other.noise, 1e-300)
-
-
-def _bends(late: Array, begins: Array) -> Array:
-    """Return T^2 f (1 - f) / 2, s^2, of commands from `begins`, s, between two samples, else 0."""
-    before = np.searchsorted(late, begins, side="right") - 1
-    inside = (before >= 0) & (before < len(late) - 1)
-    before = np.clip(before, 0, len(late) - 2)
-    period = late[before + 1] - late[before]
-    since = begins - late[before]
-    return np.where(inside, 0.5 * since * (period - since), 0.0)

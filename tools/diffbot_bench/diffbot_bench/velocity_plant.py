@@ -164,10 +164,17 @@ class VelocityPlant:
 
 @dataclass(frozen=True)
 class VelocityLog:
-    """Stamp, s, v, m/s, and omega, rad/s, of readings and commands, (n, 3), and room used, m."""
+    """What was recorded, and what is true of it.
+
+    Attributes:
+        odometry, commands: Stamp, s, v, m/s, and omega, rad/s, (n, 3).
+        poses: True poses at the readings, m, m, rad, (n, 3).
+        farthest: Room that was used, m.
+    """
 
     odometry: Array
     commands: Array
+    poses: Array
     farthest: float
 
 
@@ -191,21 +198,32 @@ class Odometer:
         return Velocity(path / truth.period + noise[0], turn / truth.period + 3.0 * noise[1])
 
 
-def record(truth: LaggingRobot, excite: Excite, duration: float, seed: int) -> VelocityLog:
-    """Drive a robot for a duration, s, and return what was recorded."""
-    rng = np.random.default_rng(seed)
-    plant, command = VelocityPlant(truth), Velocity(0.0, 0.0)
+def record(
+    truth: LaggingRobot,
+    drive: Excite,
+    duration: float,
+    seed: int,
+    start: Pose | None = None,
+) -> VelocityLog:
+    """Drive a robot for a duration, s, and return what was recorded.
+
+    `drive` gets the true pose; with a start, at which the odometry begins, that of the odometry.
+    """
+    plant, odometer = VelocityPlant(truth), Odometer(truth, np.random.default_rng(seed))
+    if start is not None:
+        plant.pose = odometer.pose = start
     every, late = round(truth.period / STEP), round(COMPUTING / STEP)
-    odometer = Odometer(truth, rng)
-    odometry, commands = [], []
-    planned = command
+    odometry, commands, poses = [], [], []
+    command = planned = Velocity(0.0, 0.0)
     for k in range(round(duration / STEP)):
         if k % every == 0:
             velocity = odometer.read(plant)
             odometry.append((k * STEP, *velocity))
-            planned = excite(k * STEP, plant.pose, velocity)
+            poses.append((*plant.pose,))
+            known = plant.pose if start is None else odometer.pose
+            planned = drive(k * STEP, known, velocity)
         if k % every == late:
             command = planned
             commands.append((k * STEP, command.v, command.omega))
         plant.step(command)
-    return VelocityLog(np.array(odometry), np.array(commands), plant.farthest)
+    return VelocityLog(np.array(odometry), np.array(commands), np.array(poses), plant.farthest)

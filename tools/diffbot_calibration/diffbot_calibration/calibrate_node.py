@@ -273,11 +273,10 @@ class CalibrateNode(Node):
             "some seconds"
         )
         began = time.monotonic()
-        from rich.console import Console
-
         from diffbot_calibration.calibration import calibrate
-        from diffbot_calibration.command import WIDTH, show
+        from diffbot_calibration.command import show
         from diffbot_calibration.results import next_step, write_results
+        from diffbot_report.display import make_console
 
         try:
             with interruptible():
@@ -298,7 +297,7 @@ class CalibrateNode(Node):
         except (ValueError, OSError) as error:
             return self._fail(f"calibration failed: {error}")
         self.get_logger().info(f"fitted within {time.monotonic() - began:.1f} s")
-        show(Console(width=WIDTH), calibration)
+        show(make_console(), calibration)
         if written.refusal is not None:
             self.get_logger().warning(written.refusal)
         for path in written.paths:

@@ -7,10 +7,10 @@ What no sensor measures is reported as not identified; see docs/theory/calibrati
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
 
 import numpy as np
 import scipy
@@ -309,8 +309,34 @@ def _quantities(
     return results | _sensor_quantities(fit, lacks, errors) | _noise_quantities(fit)
 
 
+class LogIntervals(ABC):
+    """Intervals of functions of three logarithms: mean radius, ratio of radii, track over it."""
+
+    @abstractmethod
+    def half_width(self, *weights: float) -> float:
+        """Return the half width of the 95 % interval of a sum of the three, so weighted."""
+
+    @abstractmethod
+    def refusal(self, half: float) -> str:
+        """Return why a value with this half width is not identified; empty if it is."""
+
+    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """Return a value whose logarithm is a sum of the three, with these weights."""
+        half = self.half_width(*weights)
+        if why := self.refusal(half):
+            return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
+        return CalibratedValue(value, value / math.exp(half), value * math.exp(half), unit)
+
+    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
+        """Return a value whose derivatives by the three are the weights."""
+        half = self.half_width(*weights)
+        if why := self.refusal(half):
+            return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
+        return CalibratedValue(value, value - half, value + half, unit)
+
+
 @dataclass(frozen=True)
-class SizeIntervals:
+class SizeIntervals(LogIntervals):
     """Intervals of a fit; `lacks`: what its motion lacked, `no_scale`: why it has no radius."""
 
     fit: Fit
@@ -319,7 +345,6 @@ class SizeIntervals:
     errors: CommonPoseErrors = CommonPoseErrors()
 
     def half_width(self, *weights: float) -> float:
-        """Return the half width of the 95 % interval of a sum of the three, so weighted."""
         fit = self.fit
         row = np.zeros(len(fit.names))
         for name, weight in zip(GEOMETRY, weights, strict=True):
@@ -335,37 +360,10 @@ class SizeIntervals:
             NORMAL_95 * float(np.linalg.norm(common)),
         )
 
-    def unknown(self, value: float, half: float, unit: str) -> CalibratedValue | None:
-        """Return a value that is not identified; None if it is."""
+    def refusal(self, half: float) -> str:
         if half <= WIDEST["1"]:
-            return None
-        why = self.no_scale if math.isinf(half) else self.lacks
-        return CalibratedValue(value, -math.inf, math.inf, unit, False, why)
-
-    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """See LogIntervals."""
-        half = self.half_width(*weights)
-        width = math.exp(min(half, 1.0))
-        return self.unknown(value, half, unit) or CalibratedValue(
-            value, value / width, value * width, unit
-        )
-
-    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """See LogIntervals."""
-        half = self.half_width(*weights)
-        return self.unknown(value, half, unit) or CalibratedValue(
-            value, value - half, value + half, unit
-        )
-
-
-class LogIntervals(Protocol):
-    """Intervals of functions of three logarithms: mean radius, ratio of radii, track over it."""
-
-    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """Return a value whose logarithm is a sum of the three, with these weights."""
-
-    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """Return a value whose derivatives by the three are the weights."""
+            return ""
+        return self.no_scale if math.isinf(half) else self.lacks
 
 
 def size_values(sizes: LogIntervals, after: WheelGeometry) -> dict[str, CalibratedValue]:

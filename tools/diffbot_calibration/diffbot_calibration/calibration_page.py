@@ -168,11 +168,14 @@ def write_calibration_page(
         command: Command that repeats the calibration; None: the launch given in summary.json.
     """
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    groups = () if calibration is None else evidence_groups(calibration)
-    sections = [
-        Section(group.title, group.text, group.charts, wide=len(group.charts) == 1)
-        for group in groups
-    ]
+    sections = []
+    if calibration is not None:
+        text = "Given values, and calibrated ones with their 95 % intervals."
+        sections = [Section("Before and after", text, sizes_group(calibration).charts)]
+        sections += [
+            Section(group.title, group.text, group.charts, wide=len(group.charts) == 1)
+            for group in evidence_groups(calibration)
+        ]
     page = calibration_page(summary, folder, command or _launch_of(summary), sections)
     return write_page(page, folder / REPORT)
 
@@ -192,33 +195,22 @@ def calibration_page(
 ) -> Page:
     """Return the page of a calibration by the keys `calibration.*` of summary.json (results.py).
 
-    Missing keys are left out. `sections` are evidence, such as the way and residuals.
+    Missing keys are left out. `sections` are charts, such as the sizes, the way and residuals.
     """
     group = summary.get("calibration")
     about: Mapping[str, Any] = group if isinstance(group, Mapping) else {}
     result = dict(quantities(group))
-    before = _given(about)
     tone, verdict, advice = _verdict(summary, about, result)
-    reasons: dict[str, list[str]] = {}
-    for name, entry in result.items():
-        if entry.get("reason"):
-            reasons.setdefault(str(entry["reason"]), []).append(_words(name))
-    notes = [f"{', '.join(names)}: not identified: {why}" for why, names in reasons.items()]
-    notes += [str(text) for text in about.get("notes") or ()]
-    own = (
-        Section("Before and after", "Given values, and calibrated ones with their 95 % "
-                "intervals.", _before(result, before)),
-        Section("Held-out motion", "Drift on a part of the drive that was not used for the fit.",
-                _held_out(about.get("held_out")), wide=True),
-    )  # fmt: skip
+    text = "Drift on a part of the drive that was not used for the fit."
+    held_out = Section("Held-out motion", text, _held_out(about.get("held_out")), wide=True)
     return Page(
         title="calibrate",
         tone=tone,
         verdict=verdict,
         advice=advice,
-        answer=_answer(result, before),
-        notes=notes,
-        sections=[*own, *sections],
+        answer=answer(about),
+        notes=calibration_notes(about),
+        sections=[*sections, held_out],
         summary=summary,
         texts={"Repeat this": command, **yaml_texts(folder)},
     )
@@ -282,9 +274,21 @@ def _unit(name: str, entry: Mapping[str, Any]) -> str:
     return "" if unit == "1" else unit.replace("^2", "²")
 
 
-def _answer(results: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]) -> Table:
+def calibration_notes(about: Mapping[str, Any]) -> list[str]:
+    """Return why quantities are not identified, and the notes, of the keys `calibration.*`."""
+    reasons: dict[str, list[str]] = {}
+    for name, entry in quantities(about):
+        if entry.get("reason"):
+            reasons.setdefault(str(entry["reason"]), []).append(_words(name))
+    lines = [f"{', '.join(names)}: not identified: {why}" for why, names in reasons.items()]
+    return lines + [str(text) for text in about.get("notes") or ()]
+
+
+def answer(about: Mapping[str, Any]) -> Table:
+    """Return the quantities of the keys `calibration.*` with their intervals, and given values."""
+    given = _given(about)
     rows, marks = [], []
-    for name, entry in results.items():
+    for name, entry in quantities(about):
         known = bool(entry.get("identified"))
         row = [_words(name), _unit(name, entry), *_ends(entry)]
         if given:
@@ -301,20 +305,6 @@ def _ends(entry: Mapping[str, Any]) -> list[str]:
     if not entry.get("identified") or half is None:
         return [MISSING if value is None else f"{value:.4g}", "not identified", MISSING]
     return [f"{number:.6g}" for number in (value, *interval_of(entry))]
-
-
-def _before(
-    results: Mapping[str, Mapping[str, Any]], given: Mapping[str, float]
-) -> list[Intervals]:
-    nan = float("nan")
-    return [
-        Intervals(f"before_{name.replace('.', '_')}", _words(name).capitalize(),
-                  _unit(name, entry), ["found", "before"],
-                  [nan if entry["value"] is None else entry["value"], given[name]],
-                  [nan if (half := half_width(entry)) is None else half, nan])
-        for name, entry in results.items()
-        if name in given and entry.get("identified")
-    ]  # fmt: skip
 
 
 def _held_out(figures: Any) -> list[Table]:

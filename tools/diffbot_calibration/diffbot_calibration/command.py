@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.calibration import (
@@ -23,7 +21,8 @@ from diffbot_calibration.calibration import (
     CalibrationOutcome,
     calibrate,
 )
-from diffbot_calibration.results import draw_pictures, next_step, write_results
+from diffbot_calibration.calibration_page import answer, calibration_notes
+from diffbot_calibration.results import draw_pictures, next_step, summary_of, write_results
 from diffbot_calibration.umbmark import Squares, calibrate_umbmark, read_squares
 from diffbot_description import Robot, load_robot
 from diffbot_description.command_parser import CommandParser
@@ -35,13 +34,12 @@ from diffbot_recordings.recorded_readings import TABLE_CHANNELS, ReadingOptions,
 from diffbot_recordings.sensor_readings import Subject
 from diffbot_recordings.sensor_turns import CalibrationError
 from diffbot_recordings.table_columns import parse_columns
-from diffbot_report.page import REPORT
+from diffbot_report.display import make_console, printed
 from diffbot_report.progress import Progress
-from diffbot_report.summary import note_unwritten, noted
+from diffbot_report.summary import not_yet_written, note_unwritten, noted
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 ALL, NONE, RATIOS = 0, 1, 3
-WIDTH = 110
 
 _DESCRIPTION = """\
 Calibrate odometry: left and right wheel radius and track with 95 % intervals, and proof.
@@ -129,9 +127,7 @@ def main(argv: Sequence[str] | None = None, program: str = "calibrate") -> int:
         parser.error("--scales belongs to --umbmark; a recording without joint states needs none")
     if args.umbmark and not (args.side and args.cw and args.ccw):
         parser.error("--umbmark needs --side M, --cw X,Y … and --ccw X,Y …")
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
+    console = make_console()
     try:
         return _run(args, console, words)
     except KeyboardInterrupt:
@@ -165,9 +161,7 @@ def _run(result: argparse.Namespace, console: Console, words: Sequence[str]) -> 
         "robot": result.robot,
         "files": [str(path) for path in result.files],
         "outcome": "completed",
-        "missing_files": [f"{each}: not written" for each in (REPORT, "pictures")]
-        if result.pictures
-        else [],
+        "missing_files": not_yet_written(result.pictures, result.pictures),
         "wall_time": time.monotonic() - began,
     }
     unwritten: list[str] = []
@@ -264,22 +258,8 @@ def show(console: Console, calibration: Calibration) -> None:
     style = f"bold {STYLES[calibration.outcome]}"
     text = f"odometry by {calibration.source}: {calibration.outcome.value}: {calibration.reason}"
     console.print(printable(text), style=style, markup=False, highlight=False, soft_wrap=True)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("", style="bold", no_wrap=True)
-    table.add_column("unit", style="dim", no_wrap=True)
-    for title in ("value", "95 % from", "to"):
-        table.add_column(title, justify="right", no_wrap=True)
-    reasons: dict[str, list[str]] = {}
-    for name, q in calibration.quantities.items():
-        words = [f"{q.value:.6g}", f"{q.lower:.6g}", f"{q.upper:.6g}"]
-        if not q.identified:
-            words = [f"{q.value:.6g}", "-", "-"]
-            reasons.setdefault(q.reason or "", []).append(name)
-        table.add_row(name, "" if q.unit == "1" else q.unit, *words)
-    console.print(table, markup=False, highlight=False)
-    for reason, names in reasons.items():
-        _say(console, f"{', '.join(names)}: not identified: {reason}")
-    result = calibration.held_out
+    about, result = summary_of(calibration), calibration.held_out
+    console.print(printed(answer(about)), markup=False, highlight=False)
     if result is not None:
         low, high = result.bounds
         says = "consistent" if result.consistent else "NOT consistent"
@@ -289,7 +269,7 @@ def show(console: Console, calibration: Calibration) -> None:
             f"{result.expected} expected, {low:.2g} to {high:.2g} allowed: {says} "
             f"({result.windows} windows); before {result.before.nees:.3g}",
         )
-    for note in calibration.notes:
+    for note in calibration_notes(about):
         _say(console, note)
 
 

@@ -19,6 +19,7 @@ from diffbot_calibration.calibration import (
     CalibratedValue,
     Calibration,
     CalibrationOutcome,
+    LogIntervals,
     scale_values,
     size_values,
     sizes_of,
@@ -229,7 +230,7 @@ def _scale(squares: Squares, given: WheelGeometry, beta: Array) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class _Intervals:
+class _Intervals(LogIntervals):
     """See calibration.LogIntervals; `spread` is the covariance of ratio and track over radius."""
 
     spread: Array
@@ -238,28 +239,16 @@ class _Intervals:
     scale_dof: int
     straight: int
 
-    def relative(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        width = self._half_width(*weights[1:])
-        if weights[0]:
-            if math.isinf(self.scale_std):
-                return CalibratedValue(value, -math.inf, math.inf, unit, False, self._lacking())
-            width = math.hypot(
-                width, float(scipy.special.stdtrit(self.scale_dof, 0.975)) * self.scale_std
-            )
-        return CalibratedValue(value, value * math.exp(-width), value * math.exp(width), unit)
+    def half_width(self, *weights: float) -> float:
+        row = np.array(weights[1:])
+        half = _student(self.dof) * math.sqrt(float(row @ self.spread @ row))
+        if not weights[0]:
+            return half
+        return math.hypot(half, weights[0] * _student(self.scale_dof) * self.scale_std)
 
-    def absolute(self, value: float, unit: str, *weights: float) -> CalibratedValue:
-        """See LogIntervals; for values that do not depend on the radius."""
-        half = self._half_width(*weights[1:])
-        return CalibratedValue(value, value - half, value + half, unit)
-
-    def _half_width(self, *weights: float) -> float:
-        row = np.array(weights)
-        return float(scipy.special.stdtrit(self.dof, 0.975)) * math.sqrt(
-            float(row @ self.spread @ row)
-        )
-
-    def _lacking(self) -> str:
+    def refusal(self, half: float) -> str:
+        if math.isfinite(half):
+            return ""
         if self.straight == 1:
             return "one straight leg has no scatter: measure two or more (--straight)"
         return (
@@ -267,6 +256,10 @@ class _Intervals:
             "drive a straight leg of 3 m or more, twice, and give its lengths (--straight "
             "BY_ODOMETRY,MEASURED)"
         )
+
+
+def _student(dof: int) -> float:
+    return float(scipy.special.stdtrit(dof, 0.975))
 
 
 def _verdict(

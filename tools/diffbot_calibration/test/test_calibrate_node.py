@@ -139,7 +139,7 @@ def test_a_drive_is_calibrated_at_its_end(node, tmp_path, capsys, monkeypatch, p
     assert math.remainder(poses.yaw[-1] - turned, math.tau) == pytest.approx(0.0, abs=0.1)
     assert len(poses.stamps) == 400
     said = capsys.readouterr().out
-    assert "left_radius" in said and str(tmp_path / "report.html") in said
+    assert "left radius" in said and str(tmp_path / "report.html") in said
     ((calibration, outcome),) = pages
     assert calibration.geometry == WheelGeometry(*TRUE) and outcome == "completed"
     none = json.loads((tmp_path / "summary.json").read_text())

@@ -13,7 +13,12 @@ from made_recordings.made_readings import (
 
 from arc_odometry import WheelGeometry
 from diffbot_calibration.calibration import calibrate
-from diffbot_calibration.calibration_page import evidence_groups, sizes_group
+from diffbot_calibration.calibration_page import (
+    evidence_groups,
+    sizes_group,
+    write_calibration_page,
+)
+from diffbot_calibration.results import write_results
 from diffbot_report.chart import Chart, ChartGroup, Curve
 from diffbot_report.figure_style import group_figure
 
@@ -50,6 +55,17 @@ def test_every_colour_of_the_drift_is_in_the_legend(calibration):
     texts = [text.get_text() for text in legend.get_texts()]
     assert texts == ["before", "after", "residual in x", "residual in y"]
     assert shown == {handle.get_color() for handle in legend.legend_handles}
+
+
+def test_the_page_shows_the_charts_of_the_pictures(calibration, tmp_path):
+    write_results(calibration, tmp_path, about={}, pictures=False)
+    text = write_calibration_page(calibration, tmp_path, "calibrate").read_text(encoding="utf-8")
+    groups = [sizes_group(calibration), *evidence_groups(calibration)]
+    assert all(f'"{chart.key}"' in text for group in groups for chart in group.charts)
+    (track,) = [chart for chart in groups[0].charts if chart.key == "size_track"]
+    value = calibration.quantities["track"]
+    assert track.values == pytest.approx([1e3 * value.value, 400.0])
+    assert track.half_widths[0] == pytest.approx(1e3 * (value.upper - value.value))
 
 
 @pytest.mark.parametrize("x", [[], [3.0], [np.nan, 2.0]])

@@ -15,13 +15,14 @@ from rich.text import Text
 from diffbot_check.check_finding import COMMANDS, CheckFinding, Part, Severity
 from diffbot_check.joint_rules import UNITS, columns, names_in, several, sides_of, usable
 from diffbot_check.judging import CheckReport
-from diffbot_check.observation import JOINT_STATE, CheckedRobot, TopicNames
+from diffbot_check.observation import CheckedRobot, TopicNames
 from diffbot_check.stream_rules import clock_of
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.spoken import spoken
 from diffbot_description.spoken_commands import spoken as spoken_line
 from diffbot_description.terminal_text import printable
 from diffbot_node.endpoints import EndpointRole, named
+from diffbot_node.topic_types import JOINT_STATE
 
 # Size of the smallest screen that it fits.
 WIDTH, HEIGHT = 80, 24

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from diffbot_check.check_finding import CheckFinding, Part, Severity
-from diffbot_check.observation import ARRAY, IMU, JOINT_STATE, ODOMETRY, POSES, TWISTS, CheckedRobot
+from diffbot_check.observation import CheckedRobot
 from diffbot_description.spoken_commands import spoken
 from diffbot_node.endpoints import Endpoint, EndpointRole, elsewhere, instead, named, unmatched
+from diffbot_node.topic_types import ARRAY, IMU, JOINT_STATE, ODOMETRY, POSES, TWISTS
 
 SUITE = "a node of the suite"
 # Types of ros2_control's controllers by the part that they serve.

@@ -11,11 +11,12 @@ import numpy as np
 from arc_odometry.joint_names import likely, listed, meant, side_of
 from arc_odometry.number_range import Array
 from diffbot_check.check_finding import CheckFinding, Part, Severity
-from diffbot_check.observation import JOINT_STATE, CheckedRobot, JointValues, TopicStream
+from diffbot_check.observation import CheckedRobot, JointValues, TopicStream
 from diffbot_description.spoken import spoken
 from diffbot_description.spoken_commands import spoken as spoken_line
 from diffbot_node.endpoints import EndpointRole, named
 from diffbot_node.source_watch import SourceWatch
+from diffbot_node.topic_types import JOINT_STATE
 from diffbot_recordings.bag_topics import find_wheels
 from diffbot_recordings.samples import RecordingError
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from diffbot_check.observation import JOINT_STATE, ODOMETRY, TWISTS, JointValues, TopicStream
+from diffbot_check.observation import JointValues, TopicStream
 from diffbot_node.senders import Origin
+from diffbot_node.topic_types import JOINT_STATE, ODOMETRY, TWISTS
 from diffbot_recordings.bag_topics import stamp_of, twist
 
 

@@ -110,9 +110,9 @@ class MotionRecord:
         """Index of the newest sample."""
         return max(len(self.samples) - 1, 0)
 
-    def turns(self, since: int, until: int = -1) -> Pair:
-        """Return the turns [left, right] between two samples, rad."""
-        first, last = self.samples[since].angles, self.samples[until].angles
+    def turns(self, since: int) -> Pair:
+        """Return the turns [left, right] from a sample to the newest, rad."""
+        first, last = self.samples[since].angles, self.samples[-1].angles
         return last[0] - first[0], last[1] - first[1]
 
     def speeds(self) -> Pair:

@@ -20,7 +20,7 @@ from diffbot_check.motion_record import TICK, ZERO, MovingSample, Pair, Surprise
 from diffbot_check.moving_guard import MovingGuard, zero_of
 from diffbot_check.moving_measures import whole_test
 from diffbot_check.moving_test import MovingTest
-from diffbot_check.observation import ARRAY, TWISTS, CheckedRobot
+from diffbot_check.observation import CheckedRobot
 from diffbot_description.command_kind import CommandKind
 from diffbot_node.command_guard import TorqueLimiter
 from diffbot_node.endpoints import EndpointRole
@@ -28,6 +28,7 @@ from diffbot_node.hidden_node import HiddenNode
 from diffbot_node.robot_messages import subscribe_to_states
 from diffbot_node.stop_inputs import LAST_PERIOD, LAST_ZEROS, EmergencyStop
 from diffbot_node.topic_nodes import Instead
+from diffbot_node.topic_types import ARRAY, TWISTS
 from diffbot_node.torque_interface import TorqueInterface
 
 # Longest time until states arrive and the driver is matched, s.

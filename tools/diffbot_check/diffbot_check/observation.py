@@ -14,13 +14,8 @@ from diffbot_description import Robot
 from diffbot_description.command_kind import CommandKind
 from diffbot_node.endpoints import Endpoint, EndpointRole
 from diffbot_node.senders import Origin
+from diffbot_node.topic_types import ARRAY, IMU, JOINT_STATE, ODOMETRY, POSES, TWISTS
 
-JOINT_STATE = "sensor_msgs/msg/JointState"
-ARRAY = "std_msgs/msg/Float64MultiArray"
-ODOMETRY = "nav_msgs/msg/Odometry"
-TWISTS = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
-IMU = "sensor_msgs/msg/Imu"
-POSES = ("geometry_msgs/msg/PoseWithCovarianceStamped", "geometry_msgs/msg/PoseStamped")
 # Types of the topics, by their use in TopicNames.
 TYPES = {
     "joint_states": (JOINT_STATE,),

@@ -8,10 +8,9 @@ from pathlib import Path
 
 from diffbot_check.message_values import append
 from diffbot_check.observation import TYPES, Observation, TopicNames, TopicStream
+from diffbot_node.topic_types import TRANSFORMS
 from diffbot_recordings.bag_topics import without_rosbags
 from diffbot_recordings.samples import RecordingError
-
-TF = "tf2_msgs/msg/TFMessage"
 
 
 def observe(path: Path, topics: TopicNames, seconds: float) -> tuple[Observation, TopicNames]:
@@ -33,7 +32,7 @@ def observe(path: Path, topics: TopicNames, seconds: float) -> tuple[Observation
         of_type = [topic for topic, each in bag.topics.items() if each.type in types]
         names[use] = of_type[0] if name not in bag.topics and len(of_type) == 1 else name
     wanted = {name: bag.topics[name] for name in names.values() if name in bag.topics}
-    wanted |= {name: each for name, each in bag.topics.items() if each.type == TF}
+    wanted |= {name: each for name, each in bag.topics.items() if each.type == TRANSFORMS}
     if not wanted:
         raise RecordingError(
             f"{path}: no topic of a robot; it has: {', '.join(sorted(bag.topics)) or 'nothing'}"
@@ -52,7 +51,7 @@ def observe(path: Path, topics: TopicNames, seconds: float) -> tuple[Observation
         message = decoders[name](data)
         if message is None:
             continue
-        if wanted[name].type == TF:
+        if wanted[name].type == TRANSFORMS:
             transforms |= {
                 (each.header.frame_id.strip("/"), each.child_frame_id.strip("/"))
                 for each in message.transforms

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from arc_odometry.joint_names import side_of, words_of
-from diffbot_check.observation import TWISTS, JointValues, Observation, TopicNames
+from diffbot_check.observation import JointValues, Observation, TopicNames
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.described_robot import described_from, write_robot_file
 from diffbot_description.files import write_atomically
@@ -18,6 +18,7 @@ from diffbot_description.robot import FieldSpec, Robot
 from diffbot_description.robot_parsing import present
 from diffbot_description.terminal_text import printable
 from diffbot_node.endpoints import EndpointRole
+from diffbot_node.topic_types import TWISTS
 
 FILE, URDF = "robot.yaml", "robot_description.urdf"
 # What no topic shows, and the motion of a robot that takes velocities depends on.
@@ -119,13 +120,7 @@ def _from_topics(
     joints, said = _joints(seen, topics)
     sentences.append(said)
     sentences += _motion(seen, topics)
-    content: dict[str, Any] = {"name": "my_robot", "drive": {"command": "velocity"}}
-    for name in UNSEEN:
-        *sections, key = name.split(".")
-        place = content
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[key] = None
+    content = content_of(CommandKind.VELOCITY, dict.fromkeys(UNSEEN))
     if joints:
         content["joints"] = {"left": joints[0], "right": joints[1]}
     lines = [
@@ -136,6 +131,18 @@ def _from_topics(
     file = write_atomically(folder / FILE, "\n".join(lines) + "\n")
     missing = tuple(f"{name}: {meaning_of(name)}" for name in UNSEEN)
     return RobotDraft(file, tuple(sentences), missing)
+
+
+def content_of(kind: CommandKind, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a robot file with values by field, such as "wheels.radius"."""
+    content: dict[str, Any] = {"name": "my_robot", "drive": {"command": kind.value}}
+    for name, value in values.items():
+        *sections, key = name.split(".")
+        place = content
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[key] = value
+    return content
 
 
 def _joints(seen: Observation, topics: TopicNames) -> tuple[tuple[str, str] | None, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from diffbot_check.robot_draft import meaning_of
+from diffbot_check.robot_draft import content_of, meaning_of
 from diffbot_description import Robot
 from diffbot_description.assumed_parts import with_assumed_parts
 from diffbot_description.command_kind import CommandKind
@@ -81,13 +81,7 @@ class RobotNumbers:
 
     def robot(self, path: Path) -> Robot:
         """Return the robot, as its file at `path` would describe it; else ValueError."""
-        content: dict[str, Any] = {"name": "my_robot", "drive": {"command": self.kind.value}}
-        for name, value in self.values.items():
-            *sections, key = name.split(".")
-            place = content
-            for section in sections:
-                place = place.setdefault(section, {})
-            place[key] = value
+        content = content_of(self.kind, self.values)
         return robot_from(with_assumed_parts(content, path), path)
 
     def written(self, path: Path) -> Path:

@@ -25,11 +25,11 @@ from diffbot_description.files import (
     write_json,
 )
 from diffbot_description.spoken_commands import spoken
+from diffbot_node.topic_types import TWIST
 
 STATE, COMMANDS, ROBOT_FILE = "start.json", "commands.txt", "robot.yaml"
 CONNECTED, SEEN, MOVED = "connect.json", "check.json", "check_moving.json"
 VERSION = 1
-TWIST = "geometry_msgs/msg/Twist"
 
 
 class StartStep(str, Enum):

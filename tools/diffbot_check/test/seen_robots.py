@@ -4,18 +4,9 @@
 import math
 from dataclasses import replace
 
-from diffbot_check.observation import (
-    ARRAY,
-    IMU,
-    JOINT_STATE,
-    ODOMETRY,
-    TWISTS,
-    JointValues,
-    Machine,
-    Observation,
-    TopicStream,
-)
+from diffbot_check.observation import JointValues, Machine, Observation, TopicStream
 from diffbot_node.endpoints import Endpoint, EndpointRole
+from diffbot_node.topic_types import ARRAY, IMU, JOINT_STATE, ODOMETRY, TWISTS
 
 NOW = 1.79e9  # s of the epoch
 NAMES = ("left_wheel_joint", "right_wheel_joint")

@@ -10,18 +10,11 @@ import seen_robots as made
 
 from diffbot_check.check_finding import RobotTask, Severity
 from diffbot_check.judging import judge
-from diffbot_check.observation import (
-    ARRAY,
-    JOINT_STATE,
-    ODOMETRY,
-    TWISTS,
-    CheckedRobot,
-    ListedController,
-    TopicNames,
-)
+from diffbot_check.observation import CheckedRobot, ListedController, TopicNames
 from diffbot_description import load_robot
 from diffbot_description.command_kind import CommandKind
 from diffbot_description.loading import urdf
+from diffbot_node.topic_types import ARRAY, JOINT_STATE, ODOMETRY, TWISTS
 
 TWIL = load_robot("twil")
 FAULT, WARNING, NOTE = Severity.FAULT, Severity.WARNING, Severity.NOTE

@@ -5,18 +5,11 @@ import re
 
 import pytest
 
-from diffbot_check.observation import (
-    ARRAY,
-    JOINT_STATE,
-    TWISTS,
-    JointValues,
-    Observation,
-    TopicNames,
-    TopicStream,
-)
+from diffbot_check.observation import JointValues, Observation, TopicNames, TopicStream
 from diffbot_check.robot_draft import UNSEEN, write_draft
 from diffbot_description import load_robot, urdf
 from diffbot_node.endpoints import Endpoint, EndpointRole
+from diffbot_node.topic_types import ARRAY, JOINT_STATE, TWISTS
 
 TOPICS = TopicNames()
 VALUES = {"wheels.radius": 0.033, "wheels.separation": 0.16, "body.shape.rear": -0.07}

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from diffbot_description import load_robot
@@ -31,25 +31,27 @@ from diffbot_learning.learned_robot import FALSE_ALARMS, DamagedState, LearnedRo
 from diffbot_learning.proposals import proposals, write_proposals
 from diffbot_learning.stretch import Stretch, read_stretch
 from diffbot_node import Node, RobotParameters, declare, parameter
+from diffbot_node.diagnostics import Diagnostics
 from diffbot_node.message_types import message_class
 from diffbot_node.parameters import writable_folder
 from diffbot_node.robot_messages import create_wall_timer
+from diffbot_node.topic_types import ARRAY, IMU, JOINT_STATE, LASER, ODOMETRY, TRANSFORMS, TWISTS
 from diffbot_recordings.bag_topics import frames_of
-from diffbot_recordings.recorded_readings import LASER, POSE_TYPES
+from diffbot_recordings.recorded_readings import POSE_TYPES
 from diffbot_recordings.recording_writer import Received, RecordingWriter
 from diffbot_study.cause_advice import advice_on
 
 TOPICS = {
-    "joint_states": ("sensor_msgs/msg/JointState",),
-    "effort_controller/commands": ("std_msgs/msg/Float64MultiArray",),
-    "cmd_vel": ("geometry_msgs/msg/TwistStamped", "geometry_msgs/msg/Twist"),
-    "odom": ("nav_msgs/msg/Odometry",),
-    "imu/data": ("sensor_msgs/msg/Imu",),
+    "joint_states": (JOINT_STATE,),
+    "effort_controller/commands": (ARRAY,),
+    "cmd_vel": TWISTS,
+    "odom": (ODOMETRY,),
+    "imu/data": (IMU,),
     "scan": (LASER,),
     "pose": POSE_TYPES,
 }
 """Topics that are listened to, and the types that each may have."""
-TF = {"/tf": ("tf2_msgs/msg/TFMessage",)}
+TF = {"/tf": (TRANSFORMS,)}
 """Those that are so only for a pose from tf."""
 STATE, LEARNED, STRETCHES, LOCK = "learning.json", "learned.json", "stretches", ".learning"
 # Periods of wall time, s: writing, looking for topics, publishing diagnostics.
@@ -109,7 +111,8 @@ class LearnNode(Node):
         for left in sorted((self._folder / STRETCHES).iterdir()):
             if not self.values.keep_recordings:
                 self._submit(left)
-        self._diagnostics = self.create_publisher(DiagnosticArray, "diagnostics", 10)
+        robot = self.values.robot
+        self._diagnostics = Diagnostics(self, Path(robot).stem, about=robot)
         create_wall_timer(self, WRITE_PERIOD, self._write)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)
         create_wall_timer(self, DIAGNOSTICS_PERIOD, self._publish)
@@ -282,16 +285,7 @@ class LearnNode(Node):
             for one in proposals(learning.values(), self._robot)
         }
         values |= {f"driven: {k}": f"{100.0 * part:.0f} %" for k, part in learning.driven().items()}
-        status = DiagnosticStatus(
-            level=level,
-            name=f"{self.get_name()}: {self.values.robot}",
-            message=text,
-            hardware_id=Path(self.values.robot).stem,
-            values=[KeyValue(key=key, value=value) for key, value in values.items()],
-        )
-        array = DiagnosticArray(status=[status])
-        array.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(array)
+        self._diagnostics.publish(None, level, text, values)
 
 
 def _in_words(change: RobotChange) -> str:

@@ -200,15 +200,16 @@ def test_topics_are_taken_as_they_appear_with_their_type(make):
 
 def test_diagnostics_name_what_is_known_and_what_is_missing(make):
     node = make()
-    statuses = []
-    node._diagnostics = SimpleNamespace(publish=lambda array: statuses.extend(array.status))
+    published = []
+    node._diagnostics = SimpleNamespace(publish=lambda *parts: published.append(parts))
     node._publish()
-    assert "no topic of joint_states" in statuses[-1].message
+    _, _, message, _ = published[-1]
+    assert "no topic of joint_states" in message
     drive(node)
     learn(node)
     node._listening["/joint_states"] = TYPE
     node._publish()
-    values = {value.key: value.value for value in statuses[-1].values}
+    *_, values = published[-1]
     assert "+-" in values["K7"]
     assert values["driven: forwards"].endswith(" %")
     assert np.all([text.strip() for text in values.values()])

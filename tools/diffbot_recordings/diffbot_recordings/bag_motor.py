@@ -16,8 +16,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from diffbot_node.topic_types import ARRAY, JOINT_STATE
 from diffbot_recordings.bag_topics import (
-    JOINT_STATE,
     ROLES,
     Feed,
     Values,
@@ -32,7 +32,7 @@ from diffbot_recordings.table_columns import Column, parse_columns
 if TYPE_CHECKING:
     from diffbot_recordings.bag import Bag, BagTopic
 
-ARRAYS = ("std_msgs/msg/Float64MultiArray", "std_msgs/msg/Float32MultiArray")
+ARRAYS = (ARRAY, "std_msgs/msg/Float32MultiArray")
 NUMBERS = ("std_msgs/msg/Float64", "std_msgs/msg/Float32")
 INTERFACES = "control_msgs/msg/DynamicJointState"
 WORDS = {

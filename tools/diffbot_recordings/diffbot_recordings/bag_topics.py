@@ -16,18 +16,12 @@ import numpy as np
 
 from arc_odometry.joints import SideWheels
 from diffbot_description.limits import JOINT_NAME, JOINTS
+from diffbot_node.topic_types import ARRAY, IMU, JOINT_STATE, ODOMETRY, TWISTS
 from diffbot_recordings.samples import RecordingError, is_number
 
 if TYPE_CHECKING:
     from diffbot_description import Robot
     from diffbot_recordings.bag import BagTopic
-
-JOINT_STATE = "sensor_msgs/msg/JointState"
-ARRAY = "std_msgs/msg/Float64MultiArray"
-ODOMETRY = "nav_msgs/msg/Odometry"
-TWIST = "geometry_msgs/msg/Twist"
-IMU = "sensor_msgs/msg/Imu"
-TWIST_STAMPED = "geometry_msgs/msg/TwistStamped"
 
 SIDE_WORDS = (("left", "right"), ("l", "r"), ("lh", "rh"), ("lhs", "rhs"))
 # Only a simulator knows the ground truth: never used.
@@ -66,7 +60,7 @@ ROLES: Mapping[str, TopicRole] = {
     "joint_states": TopicRole("--joint-states", (JOINT_STATE,), "joint states"),
     "commands": TopicRole("--commands", (ARRAY,), "wheel torque commands"),
     "odom": TopicRole("--odom", (ODOMETRY,), "odometry"),
-    "cmd_vel": TopicRole("--cmd-vel", (TWIST, TWIST_STAMPED), "velocity commands"),
+    "cmd_vel": TopicRole("--cmd-vel", TWISTS, "velocity commands"),
     "imu": TopicRole("--imu", (IMU,), "gyro of a torque robot; none: do not use it"),
 }
 

@@ -34,7 +34,6 @@ from diffbot_ident.interpretation.effort_units import compared, mass_alone
 from diffbot_ident.interpretation.physical import (
     PhysicalQuantity,
     friction_quantities,
-    gear_quantities,
     turning_quantities,
 )
 from diffbot_ident.parameter_writer import (
@@ -280,16 +279,10 @@ def _torque_verdict(
 def _physical(estimate: Estimate, robot: Robot | None) -> list[Value]:
     if estimate.state is not EstimateState.ESTIMATED:
         return []
-    results = {**_frictions(estimate), **turning_quantities(estimate.turning)}
+    results = friction_quantities(estimate.friction) | turning_quantities(estimate.turning)
     if robot is not None:
         results |= estimate_physical(estimate, robot)
     return [_value(LABELS.get(name, name), quantity) for name, quantity in results.items()]
-
-
-def _frictions(estimate: Estimate) -> dict[str, PhysicalQuantity]:
-    if (friction := estimate.friction) is None:
-        return {}
-    return friction_quantities(friction.values, friction.variances) | gear_quantities(friction)
 
 
 def _value(name: str, quantity: PhysicalQuantity) -> Value:
@@ -320,7 +313,10 @@ def _torque_summary(result: TorqueResult) -> dict[str, Any]:
     }  # fmt: skip
     friction, turning = (
         {name: _value(name, quantity).to_dict() for name, quantity in outcome.items()}
-        for outcome in (_frictions(estimate), turning_quantities(estimate.turning))
+        for outcome in (
+            friction_quantities(estimate.friction),
+            turning_quantities(estimate.turning),
+        )
     )
     gyro = {}
     if (fit := estimate.gyro) is not None:

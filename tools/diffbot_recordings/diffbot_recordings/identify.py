@@ -19,25 +19,22 @@ from diffbot_recordings.options import Options, parse, robot_of
 from diffbot_recordings.recording_analysis import SegmentReader, analyse_recording
 from diffbot_recordings.samples import check_files
 from diffbot_recordings.verdict import show
-from diffbot_report.page import REPORT
+from diffbot_report.display import make_console
 from diffbot_report.progress import Progress
-from diffbot_report.summary import note_unwritten, noted
+from diffbot_report.summary import not_yet_written, note_unwritten, noted
 
 if TYPE_CHECKING:
     from diffbot_recordings.findings import Findings
 
 USAGE, INTERRUPTED = 2, 128 + signal.SIGINT
 STATUS = {"all": 0, "none": 1, "some": 3}
-WIDTH = 110
 
 
 def main(argv: Sequence[str] | None = None, program: str = "identify") -> int:
     """Identify from recordings; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
     options = parse(words, program)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDTH)
+    console = make_console()
     try:
         return _Identify(options, words, console).run(program)
     except KeyboardInterrupt:
@@ -122,10 +119,6 @@ class _Identify:
         except ModuleNotFoundError as error:
             self._reader.say(f"report.html not written: {error}; install {error.name}")
 
-    def _planned(self) -> list[str]:
-        page = [REPORT] if self._options.page else []
-        return [*page, "pictures"] if self._options.pictures else page
-
     def _about(self) -> dict[str, object]:
         options = self._options
         wheels = {"radius": options.wheel_radius, "track": options.track}
@@ -135,7 +128,7 @@ class _Identify:
             "robot": options.robot,
             **({"wheels": given} if given else {}),
             "files": [str(path) for path in options.files],
-            "missing_files": [f"{name}: not written" for name in self._planned()],
+            "missing_files": not_yet_written(options.page, options.pictures),
             "outcome": "stopped" if self._reader.interrupted else "completed",
             "wall_time": time.monotonic() - self._began,
             **({"recording_warnings": self._reader.warnings} if self._reader.warnings else {}),

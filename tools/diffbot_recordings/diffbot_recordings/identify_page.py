@@ -14,7 +14,7 @@ from diffbot_description.spoken_commands import spoken
 from diffbot_recordings.findings import Findings, Usable
 from diffbot_recordings.recording_charts import chart_groups
 from diffbot_recordings.torque_analysis import TorqueResult
-from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict
+from diffbot_recordings.verdict import AnalysisOutcome, AnalysisVerdict, answer
 from diffbot_report.ident_page import correlation
 from diffbot_report.page import REPORT, Page, Section, Table, Tone, write_page
 from diffbot_report.quantity import MISSING, significant
@@ -60,7 +60,7 @@ def findings_page(
         tone=Tone.CAUTION if stopped and tone is Tone.GOOD else tone,
         verdict=_verdict_text(findings),
         advice=_advice(findings, summary, folder),
-        answer=_answer(findings.verdicts),
+        answer=answer(findings.verdicts),
         notes=notes,
         sections=list(_sections(findings)),
         summary=summary,
@@ -89,17 +89,6 @@ def _advice(findings: Findings, summary: Mapping[str, Any], folder: Path) -> str
         nav2 = spoken("export", str(folder), "--to", "nav2", "--output", "nav2")
         return f"Drive with it: {drive}. For Nav2: {nav2}.{rest}"
     return f"Controllers take {files or 'the parameter file'} of this folder.{rest}"
-
-
-def _answer(verdicts: Sequence[AnalysisVerdict]) -> Table:
-    several = len(verdicts) > 1
-    rows, marks = [], []
-    for verdict in verdicts:
-        for name, value, spread, unit in verdict.rows():
-            subject = f"{verdict.subject}: {name}" if several else name
-            rows.append([subject, unit.replace("^2", "²"), value, spread.removeprefix("± ")])
-            marks.append(None if verdict.usable else Tone.CAUTION)
-    return Table(["", "unit", "value", "± 95 %"], rows, marks=marks)
 
 
 def _sections(findings: Findings) -> Iterator[Section]:

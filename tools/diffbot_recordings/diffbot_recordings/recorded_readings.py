@@ -19,9 +19,9 @@ import numpy as np
 
 from arc_odometry import WheelGeometry
 from diffbot_description import Robot
+from diffbot_node.topic_types import IMU, LASER, ODOMETRY, POSES
 from diffbot_recordings.bag_topics import (
     NO_TOPIC,
-    ODOMETRY,
     ROLES,
     Sides,
     TopicRole,
@@ -56,6 +56,7 @@ from diffbot_recordings.sensor_readings import (
     PoseReadings,
     Subject,
     WheelTurns,
+    longest_whole,
     odometry_turns,
 )
 from diffbot_recordings.sensor_turns import DEGREE, CalibrationError, follows
@@ -67,13 +68,8 @@ from diffbot_recordings.wheel_sources import WheelSources
 if TYPE_CHECKING:
     from diffbot_recordings.bag import Bag, BagTopic
 
-POSE_TYPES = (
-    "geometry_msgs/msg/PoseWithCovarianceStamped",
-    "geometry_msgs/msg/PoseStamped",
-    ODOMETRY,
-)
-LASER = "sensor_msgs/msg/LaserScan"
-IMU = TopicRole("--imu", ("sensor_msgs/msg/Imu",), "gyro")
+GYROS = TopicRole("--imu", (IMU,), "gyro")
+POSE_TYPES = (*POSES, ODOMETRY)
 POSE = TopicRole("--pose", (*POSE_TYPES, LASER), "poses of a pose source, or scans of a laser")
 TF_TOPICS = "/tf", "tf"
 AXES = ("x", "y", "z")
@@ -287,9 +283,9 @@ def _wheels(bag: Bag, states: BagTopic, options: ReadingOptions) -> Sides:
 
 
 def _imu_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
-    if options.imu == NO_TOPIC or (options.imu is None and not candidates(bag.topics, IMU)):
+    if options.imu == NO_TOPIC or (options.imu is None and not candidates(bag.topics, GYROS)):
         return None
-    return choose(bag.topics, IMU, options.imu)
+    return choose(bag.topics, GYROS, options.imu)
 
 
 def _odometry_topic(bag: Bag, options: ReadingOptions) -> BagTopic | None:
@@ -468,10 +464,7 @@ def _unwrapped(angle: Array) -> Array:
 
 def _longest(stamps: Array, left: Array, right: Array) -> slice:
     step = np.maximum(np.abs(np.diff(left)), np.abs(np.diff(right)))
-    torn = np.flatnonzero(step > FASTEST * np.maximum(np.diff(stamps), 0.01)) + 1
-    ends = [0, *torn.tolist(), len(stamps)]
-    begin, end = max(zip(ends[:-1], ends[1:], strict=True), key=lambda pair: pair[1] - pair[0])
-    return slice(begin, end)
+    return longest_whole(step > FASTEST * np.maximum(np.diff(stamps), 0.01))
 
 
 def _joined(parts: Sequence[RecordedReadings]) -> RecordedReadings:

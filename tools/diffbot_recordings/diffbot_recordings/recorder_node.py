@@ -26,16 +26,24 @@ from diffbot_node.parameters import writable_folder
 from diffbot_node.presence import Presence
 from diffbot_node.robot_messages import create_wall_timer
 from diffbot_node.topic_nodes import beyond_discovery
+from diffbot_node.topic_types import (
+    ARRAY,
+    JOINT_STATE,
+    ODOMETRY,
+    TRANSFORMS,
+    TWIST_STAMPED,
+    TWISTS,
+)
 from diffbot_recordings.recording_writer import STORAGES, Received, RecordingWriter
 
 # Types implied by the last part of a topic's name.
 KNOWN = {
-    "joint_states": "sensor_msgs/msg/JointState",
-    "commands": "std_msgs/msg/Float64MultiArray",
-    "odom": "nav_msgs/msg/Odometry",
-    "cmd_vel": "geometry_msgs/msg/TwistStamped",
-    "tf": "tf2_msgs/msg/TFMessage",
-    "ground_truth": "nav_msgs/msg/Odometry",
+    "joint_states": JOINT_STATE,
+    "commands": ARRAY,
+    "odom": ODOMETRY,
+    "cmd_vel": TWIST_STAMPED,
+    "tf": TRANSFORMS,
+    "ground_truth": ODOMETRY,
     "reference": "diffbot_msgs/msg/PoseReference",
     "state": "diffbot_msgs/msg/ControllerState",
     "adaptation": "diffbot_msgs/msg/AdaptationStatus",
@@ -45,8 +53,6 @@ KNOWN = {
 }
 # By full name: a controller's status has a type of its own.
 KNOWN_IN_FULL = {"ident/status": "diffbot_msgs/msg/IdentStatus"}
-# A commanding node takes the type of the subscribers of cmd_vel: the recorder waits for that node.
-FOLLOWED = ("geometry_msgs/msg/Twist", "geometry_msgs/msg/TwistStamped")
 DEPTH = 2000  # messages that may queue between two polls
 POLL_PERIOD, LOOK_PERIOD = 0.02, 0.2  # periods of _poll and _look_around, s of wall time
 RELIABLE, BEST_EFFORT = ReliabilityPolicy.RELIABLE, ReliabilityPolicy.BEST_EFFORT
@@ -122,7 +128,8 @@ class Recorder(Node):
         self._heard = False  # whether any recorded topic has had a publisher
         self._closed = False
         for recorded in self._recorded:
-            if self.composed or recorded.kind not in FOLLOWED:
+            # A commanding node takes the type of the subscribers of cmd_vel: it comes first.
+            if self.composed or recorded.kind not in TWISTS:
                 self._subscribe(recorded)
         create_wall_timer(self, POLL_PERIOD, self._poll)
         create_wall_timer(self, LOOK_PERIOD, self._look_around)

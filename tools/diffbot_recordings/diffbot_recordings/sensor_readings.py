@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
 from arc_odometry.number_range import Array as Array
@@ -273,15 +274,20 @@ def odometry_turns(poses: Array, geometry: WheelGeometry) -> tuple[WheelTurns, i
         raise ReadingsError("odometry: the pose never changes: drive while it is recorded")
     # Readings that came late move further in a short time: a jump is one by any usual period.
     period = np.maximum(np.diff(stamps), float(np.median(np.diff(stamps))))
-    torn = np.flatnonzero(rims > max(JUMP * usual, SLOWEST_JUMP) * period) + 1
-    ends = [0, *torn.tolist(), len(stamps)]
-    begin, end = max(zip(ends[:-1], ends[1:], strict=True), key=lambda pair: pair[1] - pair[0])
-    kept = slice(begin, end - 1)
+    whole = longest_whole(rims > max(JUMP * usual, SLOWEST_JUMP) * period)
+    kept = slice(whole.start, whole.stop - 1)
     rolled = [
         np.concatenate(([0.0], np.cumsum(length[kept] + side * geometry.half_track * turn[kept])))
         for side in (-1.0, 1.0)
     ]
     turns = WheelTurns(
-        stamps[begin:end], rolled[0] / geometry.left_radius, rolled[1] / geometry.right_radius
+        stamps[whole], rolled[0] / geometry.left_radius, rolled[1] / geometry.right_radius
     )
-    return turns, len(stamps) - (end - begin)
+    return turns, len(stamps) - len(turns.stamps)
+
+
+def longest_whole(torn: NDArray[np.bool_]) -> slice:
+    """Return the longest part of readings between the steps that are torn, (n - 1,)."""
+    ends = [0, *(np.flatnonzero(torn) + 1).tolist(), len(torn) + 1]
+    begin, end = max(zip(ends[:-1], ends[1:], strict=True), key=lambda pair: pair[1] - pair[0])
+    return slice(begin, end)

@@ -47,11 +47,7 @@ class Turns:
 
 def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> Turns:
     """Return a first guess from a gyro; CalibrationError if it does not turn as the wheels do."""
-    times, steps = windows(gyro.stamps, TURN_WINDOW)
-    source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
-    stamps = gyro.stamps[times]
-    turns = _turns(wheels, stamps, source, geometry, bias=steps)
-    nominal = _slope(wheels, stamps, source, geometry, turns.delay, bias=steps)
+    turns, nominal = _by_gyro(wheels, gyro, geometry)
     refuse_reversed(turns)
     refuse_turns("gyro", *nominal, unit=("rad/s", "rate"))
     return turns
@@ -59,11 +55,17 @@ def gyro_turns(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) 
 
 def follows(wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry) -> tuple[float, float]:
     """Return the ratio of a gyro's turns to the wheels', and the share explained, 0 to 1."""
+    return _by_gyro(wheels, gyro, geometry)[1][:2]
+
+
+def _by_gyro(
+    wheels: WheelTurns, gyro: GyroReadings, geometry: WheelGeometry
+) -> tuple[Turns, tuple[float, float, float]]:
     times, steps = windows(gyro.stamps, TURN_WINDOW)
     source = np.diff(turned_by(gyro)[times], axis=1)[:, 0]
     stamps = gyro.stamps[times]
-    delay = _turns(wheels, stamps, source, geometry, bias=steps).delay
-    return _slope(wheels, stamps, source, geometry, delay, bias=steps)[:2]
+    turns = _turns(wheels, stamps, source, geometry, bias=steps)
+    return turns, _slope(wheels, stamps, source, geometry, turns.delay, bias=steps)
 
 
 def turned_by(gyro: GyroReadings) -> Array:

@@ -14,9 +14,7 @@ from enum import Enum
 
 import numpy as np
 import scipy
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from diffbot_description.files import finite
@@ -24,6 +22,8 @@ from diffbot_description.spoken import spoken
 from diffbot_description.terminal_text import printable
 from diffbot_ident.estimate import NORMAL_95
 from diffbot_recordings.samples import Array
+from diffbot_report.display import printed
+from diffbot_report.page import Table, Tone
 
 
 class AnalysisOutcome(str, Enum):
@@ -267,17 +267,22 @@ def _fit_quality(verdict: AnalysisVerdict) -> str:
     )
 
 
-def values_table(verdict: AnalysisVerdict) -> Table:
-    """Return the values of a verdict with their intervals."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("", style="bold", no_wrap=True)
-    table.add_column("unit", style="dim", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("± 95 %", justify="right", no_wrap=True)
-    for name, value, spread, unit in verdict.rows():
-        style = STYLES[verdict.outcome]
-        table.add_row(name, unit.replace("^2", "²"), Text(value, style), spread.lstrip("± "))
-    return table
+def answer(verdicts: Sequence[AnalysisVerdict]) -> Table:
+    """Return the values of verdicts with their intervals."""
+    several = len(verdicts) > 1
+    rows, marks = [], []
+    for verdict in verdicts:
+        for name, value, spread, unit in verdict.rows():
+            subject = f"{verdict.subject}: {name}" if several else name
+            rows.append([subject, unit.replace("^2", "²"), value, spread.removeprefix("± ")])
+            marks.append(None if verdict.usable else Tone.CAUTION)
+    return Table(["", "unit", "value", "± 95 %"], rows, marks=marks)
+
+
+def values_table(verdict: AnalysisVerdict) -> RenderableType:
+    """Return the values of a verdict with their intervals, for a terminal."""
+    shown = answer([verdict])
+    return printed(shown, styles=[STYLES[verdict.outcome]] * len(shown.rows))
 
 
 # Probability that noise alone scatters recordings as much.

@@ -15,7 +15,6 @@ from diffbot_description.files import finite
 from diffbot_ident.estimate import NORMAL_95, Estimate, EstimateState, FrictionEstimate
 from diffbot_ident.interpretation.physical import (
     PhysicalQuantity,
-    gear_quantities,
     turning_quantities,
 )
 from diffbot_ident.interpretation.physical import friction_quantities as identified_friction
@@ -141,8 +140,7 @@ def friction_quantities(estimate: Estimate | None) -> dict[str, Quantity]:
     """Return friction of wheels and, in turning, of the floor, by key; empty if not modelled."""
     if estimate is None or estimate.friction is None:
         return {}
-    result = identified_friction(estimate.friction.values, estimate.friction.variances)
-    result |= gear_quantities(estimate.friction) | turning_quantities(estimate.turning)
+    result = identified_friction(estimate.friction) | turning_quantities(estimate.turning)
     return {key: _reported(quantity, estimate.state) for key, quantity in result.items()}
 
 

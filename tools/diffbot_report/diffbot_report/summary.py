@@ -251,7 +251,10 @@ class ReportWriter:
         content = run_summary(
             self.run, ending, findings.duration, factor, findings.results, findings.more, missing
         )
-        content["missing_files"] = [f"{name}: not written" for name in self._planned(findings)]
+        content["missing_files"] = not_yet_written(
+            findings.page is not None and self.shown != "png",
+            findings.pictures is not None and self.shown not in WITHOUT_PICTURES,
+        )
         if self._save(content, unwritten):
             say(console, str(self.directory / SUMMARY))
         advice = self._write_page(findings, content, unwritten)
@@ -274,11 +277,6 @@ class ReportWriter:
                 unwritten.failed.append(str(error))
             return False
         return True
-
-    def _planned(self, findings: RunFindings) -> list[str]:
-        page = [REPORT] if findings.page is not None and self.shown != "png" else []
-        pictures = findings.pictures is not None and self.shown not in WITHOUT_PICTURES
-        return page + (["pictures"] if pictures else [])
 
     def _draw(self, findings: RunFindings, deadline: float, unwritten: _Unwritten) -> None:
         console, drawing = self.console, self.drawing
@@ -314,6 +312,12 @@ class ReportWriter:
             return ""
         say(self.console, str(path))
         return f"Next: open {path} in a browser. {page.advice}"
+
+
+def not_yet_written(page: bool, pictures: bool) -> list[str]:
+    """Return the key `missing_files` of a summary before page and pictures, where wanted."""
+    wanted = {REPORT: page, "pictures": pictures}
+    return [f"{name}: not written" for name, is_wanted in wanted.items() if is_wanted]
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from arc_odometry.odometry_checks import OdometrySample
 from diffbot_description import Robot
 from diffbot_description.files import RECORDING
 from diffbot_description.robot import Pair
+from diffbot_node.topic_types import JOINT_STATE, ODOMETRY, TWIST, TWIST_STAMPED
 from diffbot_report.display import say
 from diffbot_report.sample_buffer import NANOSECONDS
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 NONE = "none"
 VERSION: Literal[9] = 9  # of the format; ROS 2 Humble and newer read it
-JOINTS, ODOMETRY = "sensor_msgs/msg/JointState", "nav_msgs/msg/Odometry"
-TWIST = "geometry_msgs/msg/TwistStamped"
 Timed = tuple[int, Any]  # stamp, ns, and message
 
 
@@ -68,7 +67,7 @@ class _Messages:
 
     def twist(self, v: float, omega: float) -> Any:
         kind = "geometry_msgs/msg/Vector3"
-        return self("geometry_msgs/msg/Twist", self(kind, v, 0.0, 0.0), self(kind, 0.0, 0.0, omega))
+        return self(TWIST, self(kind, v, 0.0, 0.0), self(kind, 0.0, 0.0, omega))
 
     def odometry(self, stamp: int, row: Sequence[float]) -> Any:
         x, y, theta, v, omega = row
@@ -99,10 +98,10 @@ def record_joints(report: RunReport, robot: Robot, rows: Array) -> None:
             angles = np.array(joints.published((left, right)))
             shares = np.array(joints.shared(robot.drive.effort_of((efforts[0], efforts[1]))))
             header, names = make.header(stamp, ""), list(joints.names)
-            yield stamp, make(JOINTS, header, names, angles, np.empty(0), shares)
+            yield stamp, make(JOINT_STATE, header, names, angles, np.empty(0), shares)
 
     folder = report.folder / RECORDING
-    write_bag(folder, report.record, [("/joint_states", JOINTS, states())], make.store)
+    write_bag(folder, report.record, [("/joint_states", JOINT_STATE, states())], make.store)
     say(report.console, str(folder))
 
 
@@ -124,10 +123,10 @@ class VelocityRows:
         rows = [(round(row[0] * NANOSECONDS), row[1:]) for row in self._rows]
         odometry = ((stamp, make.odometry(stamp, row[:5])) for stamp, row in rows)
         commands = (
-            (stamp, make(TWIST, make.header(stamp, "base_link"), make.twist(*row[5:])))
+            (stamp, make(TWIST_STAMPED, make.header(stamp, "base_link"), make.twist(*row[5:])))
             for stamp, row in rows
         )
-        topics = [("/odom", ODOMETRY, odometry), ("/cmd_vel", TWIST, commands)]
+        topics = [("/odom", ODOMETRY, odometry), ("/cmd_vel", TWIST_STAMPED, commands)]
         folder = report.folder / RECORDING
         write_bag(folder, report.record, topics, make.store)
         say(report.console, str(folder))

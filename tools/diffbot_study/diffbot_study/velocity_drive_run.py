@@ -27,6 +27,7 @@ from diffbot_controllers.velocity_tracking.tracking_setup import (
 from diffbot_description import Robot, load_robot
 from diffbot_description.robot import Pair
 from diffbot_node.command_guard import PairLimiter
+from diffbot_node.command_interfaces import CommandParameters
 from diffbot_node.parameter_fields import parameter
 from diffbot_report.controller_topics import CONTROLLERS
 from diffbot_report.drive_recording import DriveRecording
@@ -45,7 +46,6 @@ from pose2d_trajectories.shapes import from_pose
 NODE = "velocity_tracking_controller"
 # Of launch/drive.launch.xml and config/siwek.yaml.
 ASSUMED_ACCELERATIONS = (0.1, 0.4)  # of the path where nothing tells them, m/s^2 and rad/s^2
-LONGEST_GAP = 0.07  # s
 RAMP = 8.0  # from rest to full speed, and back, on a closed path, s
 
 
@@ -80,7 +80,9 @@ class SimulatedVelocityDrive:
             dead_band=(-1.0, -1.0) if of_file else arguments.dead_band,
         )
         self._known = identified(self._values)
-        self._settings = tracker_settings(self._values, self._known, LONGEST_GAP)
+        self._settings = tracker_settings(
+            self._values, self._known, CommandParameters.input_timeout
+        )
         self._estimator = (
             estimator(self._values, self._known, self._settings) if arguments.adaptive else None
         )

@@ -14,7 +14,7 @@ import numpy as np
 
 from arc_odometry import Pose
 from arc_odometry.number_range import Array
-from diffbot_controllers.laws.tracking_errors import TrackingErrors
+from diffbot_controllers.laws.tracking_errors import TrackingErrors, inside_from
 from diffbot_controllers.velocity_tracking.law import VelocityTracker, pose_error
 from diffbot_description.sigma import Sigma
 from diffbot_sim.velocity_robot import VelocityOdometry, VelocityRobot
@@ -78,10 +78,7 @@ class VelocityDrive:
             band: Limits of the first m columns of `errors`, shape (m,).
         """
         outside = np.abs(self.errors()[:, : len(band)]) > np.asarray(band)
-        late = np.flatnonzero(outside.any(axis=1))
-        if not len(late):
-            return float(self.time[0])
-        return float(self.time[late[-1] + 1]) if late[-1] + 1 < len(self.time) else np.inf
+        return inside_from(self.time, outside.any(axis=1))
 
 
 def simulate_velocity_drive(

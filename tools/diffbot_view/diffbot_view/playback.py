@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from diffbot_description import load_robot
+from diffbot_node.topic_types import ARRAY
 from diffbot_recordings.bag import Bag
 from diffbot_view.live_values import SPACING, Readings
 from diffbot_view.server import AccessGate, LiveServer
 from diffbot_view.store import Store
 
-TORQUES = "std_msgs/msg/Float64MultiArray"
 RATE = 10.0  # updates per second; a browser receives all it needs in the first one
 
 
@@ -32,7 +32,7 @@ def read_recording(path: Path, robot: str) -> Store:
     read: dict[str, tuple[Callable[[bytes], object], Callable[[Any], None]]] = {}
     for topic in bag.topics.values():
         kind = topic.type.rpartition("/")[2]
-        if topic.type == TORQUES and topic.name.endswith("/commands"):
+        if topic.type == ARRAY and topic.name.endswith("/commands"):
             read[topic.name] = bag.decoder(topic), readings.take_torques
         elif kind in readings.kinds and not topic.name.endswith("ground_truth"):
             read[topic.name] = bag.decoder(topic), partial(readings.take, topic.name, kind)

@@ -14,10 +14,7 @@ from diffbot_bench.suite_estimators import segments_of
 from diffbot_bench.tasks import ROOM
 from diffbot_bench.velocity_plant import (
     COMPUTING,
-    STEP,
     LaggingRobot,
-    Odometer,
-    VelocityPlant,
     record,
 )
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
@@ -106,27 +103,6 @@ VELOCITY_LAWS = {
 }
 
 
-def poses(
-    truth: LaggingRobot, law: VelocityLaw, start: Pose, duration: float, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Drive for a time, s; return the true poses, (n, 3), at the times of odometry, (n,)."""
-    plant, odometer = VelocityPlant(truth), Odometer(truth, np.random.default_rng(seed))
-    plant.pose = odometer.pose = start
-    command = planned = Velocity(0.0, 0.0)
-    every, late = round(truth.period / STEP), round(COMPUTING / STEP)
-    times, rows = [], []
-    for k in range(round(duration / STEP)):
-        if k % every == 0:
-            velocity = odometer.read(plant)
-            times.append(k * STEP)
-            rows.append((*plant.pose,))
-            planned = law.command(k * STEP, odometer.pose, velocity)
-        if k % every == late:
-            command = planned
-        plant.step(command)
-    return np.array(times), np.array(rows)
-
-
 def drive(name: str, truth: LaggingRobot, seed: int) -> Driven | None:
     """Drive a law, from BESIDE beside the path; None: its identification refused."""
     trajectory = figure(truth, 2.0)
@@ -135,4 +111,5 @@ def drive(name: str, truth: LaggingRobot, seed: int) -> Driven | None:
     except ValueError:
         return None
     start = beside(trajectory)
-    return driven(*poses(truth, law, start, 1.5 * trajectory.duration, seed), trajectory)
+    log = record(truth, law.command, 1.5 * trajectory.duration, seed, start)
+    return driven(log.odometry[:, 0], log.poses, trajectory)

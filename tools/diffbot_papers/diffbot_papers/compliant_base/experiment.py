@@ -6,7 +6,7 @@ The truth is used only by the simulation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,7 +45,6 @@ class Run:
         times: Ends of the intervals, s, shape (k,).
         estimates, deviations: At these times, shape (k, 22).
         shares: I / I_max of (15) and (16), shape (k, 22).
-        sinusoids: Excitation of each interval.
         motion: Of the arm at all samples, each (n,).
         measured: Channels, see model.QUANTITIES, shape (3 modes, n, 8, 3).
         noise: Standard deviations of the channels in each interval, shape (k, 8, 3).
@@ -56,7 +55,6 @@ class Run:
     estimates: Array
     deviations: Array
     shares: Array
-    sinusoids: Sequence[Sinusoid]
     motion: ArmMotion
     measured: Array
     noise: Array
@@ -94,7 +92,7 @@ def run(
     old, new = _settle(base, settings)
     largest, state = np.zeros((8, 3)), np.zeros((3, 12))
     times = settings.period * np.arange(1.0, settings.samples + 1)
-    sinusoids, motions, measurements = [], [], []
+    motions, measurements = [], []
     estimates, deviations, known, noises = [], [], [], []
     for _ in range(settings.intervals):
         if planner is not None:
@@ -106,7 +104,6 @@ def run(
         noises.append(settings.noise.deviation(largest))
         estimator.update(measured, noises[-1])
         state = measured[:, -1, STATE].reshape(3, 12)
-        sinusoids.append(new)
         motions.append(motion)
         measurements.append(measured)
         estimates.append(estimator.estimate)
@@ -119,7 +116,6 @@ def run(
         estimates=np.array(estimates),
         deviations=np.array(deviations),
         shares=np.array(known),
-        sinusoids=sinusoids,
         motion=ArmMotion(*(np.concatenate(parts) for parts in zip(*motions, strict=True))),
         measured=np.concatenate(measurements, axis=1),
         noise=np.array(noises),
