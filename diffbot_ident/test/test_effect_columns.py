@@ -93,12 +93,14 @@ def test_static_friction_holds_a_wheel_longer_than_coulomb_friction(monkeypatch)
     assert (coulomb <= longer).all() and coulomb.sum() < longer.sum() < len(longer)
 
 
-@pytest.mark.parametrize(("floor", "stuck"), [(0.0, False), (0.3, True)])
-def test_a_wheel_may_be_held_where_the_floor_resists_turning(floor, stuck):
+@pytest.mark.parametrize(
+    ("floor", "pull", "stuck"), [(0.0, 0.0, False), (0.3, 0.0, True), (0.0, 0.06, True)]
+)
+def test_a_wheel_may_be_held_where_the_floor_resists_or_pulls(floor, pull, stuck):
     """Rows of such a wheel made K5 of a skid steer 6 deviations wrong.
 
     The robot turns about its left wheel, which would gain -2.2 rad/s^2 without its friction of 1.5,
-    and -1.6 rad/s^2 with the floor's resistance.
+    and -1.6 rad/s^2 with the floor's resistance, or gravity of 0.06 m/s^2 forward.
     """
     motion = SimpleNamespace(
         response=TorqueResponse(1.0, -2.0, friction=(0.0, 0.0, 0.1, 0.1), holding=floor),
@@ -108,5 +110,6 @@ def test_a_wheel_may_be_held_where_the_floor_resists_turning(floor, stuck):
         torques=np.array([[-0.22 / 1.5, 0.1]]),
         wheels=SimpleNamespace(middle=np.array([[0.0, 5.0]])),
         yaw=SimpleNamespace(middle=np.array([[1.0]])),
+        pull=np.array([[pull, 0.0]]),
     )
     assert stuck_wheels(motion).tolist() == [stuck]

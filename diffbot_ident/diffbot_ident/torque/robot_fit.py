@@ -16,6 +16,7 @@ from diffbot_ident.estimate import (
     Estimate,
     FrictionEstimate,
     Pair,
+    Three,
     TurningEstimate,
 )
 from diffbot_ident.samples.sample_clock import SampleClock
@@ -25,6 +26,7 @@ from diffbot_ident.torque.columns import ACTING_DIFFERENCE, ACTING_SUM, ONE, Axi
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
 from diffbot_ident.torque.effects import (
     BREAKAWAY,
+    DIRECTION,
     GEAR_LOSS,
     SLOPE,
     TURNING,
@@ -145,6 +147,7 @@ class RobotFit:
             gear_loss=(left, right),
             lag=self.delay.lag,
             stiction=self.stiction(),
+            beside=self._beside(),
         )
         if turning is None:
             return response
@@ -154,6 +157,15 @@ class RobotFit:
         value, deviation = turning.values[1], math.sqrt(turning.variances[1])
         holding = max(value, min(value + 2.0 * deviation, most_stuck))
         return replace(response, turning=(viscous, coulomb), holding=holding)
+
+    def _beside(self) -> tuple[Three, Three]:
+        """Return the accelerations beside the torques; see `TorqueResponse`."""
+        seen = np.zeros((2, 3))
+        for effect, by in ((DIRECTION, slice(1)), (SLOPE, slice(1, 3))):
+            if effect in self.effects:
+                seen[:, by] = self.effects[effect].own
+        (a, b, c), (d, e, f) = seen.tolist()
+        return (a, b, c), (d, e, f)
 
     def frictions(self) -> tuple[FrictionEstimate, TurningEstimate | None]:
         """Return the friction of the wheels, and of the floor where it is part of the fit."""
