@@ -12,7 +12,7 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.samples.wheel_speeds import TorqueResponse, WheelSpeeds
 from diffbot_ident.torque import rows
 from diffbot_ident.torque.columns import ModelColumn, column_names
-from diffbot_ident.torque.effects import EFFECTS, TORQUES, WITHIN
+from diffbot_ident.torque.effects import EFFECTS, ROUNDING, TORQUES, WITHIN
 from diffbot_ident.torque.effects.stiction import slow_integrals
 from diffbot_ident.torque.rows import IntegralRows, stuck_wheels
 
@@ -36,7 +36,7 @@ def test_each_effect_fills_in_its_own_columns(monkeypatch):
     for fine in (1, 3):
         steps, motion = steps_and_motion(monkeypatch, fine)
         filled = []
-        for effect in (*EFFECTS, WITHIN):
+        for effect in (*EFFECTS, WITHIN, ROUNDING):
             empty = np.full_like(steps, np.nan)
             if effect.fill is not None:
                 effect.fill(empty, motion)
@@ -49,7 +49,9 @@ def test_each_effect_fills_in_its_own_columns(monkeypatch):
 def test_columns_have_distinct_names_and_effects_use_them():
     names = column_names()
     assert len(names) == len(set(names)) == TORQUES
-    used = {each for effect in (*EFFECTS, WITHIN) for own in effect.columns for each in own}
+    used = {
+        each for effect in (*EFFECTS, WITHIN, ROUNDING) for own in effect.columns for each in own
+    }
     own = {int(column) for column in ModelColumn}
     assert {*range(TORQUES)} - own <= used
     assert used <= {*range(TORQUES)} | own

@@ -28,6 +28,7 @@ from diffbot_ident.torque.effects import (
     BREAKAWAY,
     DIRECTION,
     GEAR_LOSS,
+    ROUNDING,
     SLOPE,
     TURNING,
     UNEVEN,
@@ -82,6 +83,8 @@ FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 MOST_COMMON = 0.045
 # Factor on the intervals from which on a misfit is named.
 NOTABLE_MISFIT = 1.5
+# Share of the variances of K7 or K8 by rounded torques from which on they are named.
+ROUNDED = 0.5
 
 
 @dataclass(frozen=True)
@@ -257,6 +260,12 @@ class RobotFit:
                 "the residuals have a pattern that no known effect explains: the intervals are "
                 f"{wider:.2g} times as wide; compare delay, friction and grip of both wheels"
             )
+        rounded = self.result.rounding[:, 1] ** 2
+        if any(
+            more > ROUNDED * own.covariance[1, 1]
+            for own, more in zip(self.axes, rounded, strict=True)
+        ):
+            result.append(ROUNDING.sentence(estimate, None))
         if resists:
             result.append(TURNING.sentence(estimate, None))
         return result
@@ -318,6 +327,10 @@ class Estimating:
             linear, angular = (
                 own.with_covariance(result.misfit * factor * own.covariance)
                 for own, factor in zip((linear, angular), factors, strict=True)
+            )
+            linear, angular = (
+                own.added(moved**2)
+                for own, moved in zip((linear, angular), result.rounding, strict=True)
             )
         if units is not None:
             extra = fitting.extra(result.effects)
