@@ -226,6 +226,7 @@ class EffectSearch:
         alone, seen = fit_axes(self.sums, known), fit_axes(self.sums, joined(known, own))
         count = sum(map(len, own))
         chance = count + MISFIT_STDS * math.sqrt(2.0 * count)
+        chance = max(chance, self.left_of(effects))
         fraction = 1.0 - chance / max(statistic(seen, own), chance)
         for i, axis in enumerate(AXES):
             new = len(alone[i].theta)
