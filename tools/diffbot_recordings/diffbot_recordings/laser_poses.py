@@ -35,15 +35,15 @@ FARTHEST = 1000.0
 """Ranges beyond it are none, m."""
 # Distance and turn from a keyframe at which a scan becomes one; a new one is sought that near.
 KEYFRAME_DISTANCE, KEYFRAME_TURN = 0.7, math.radians(40.0)  # m, rad
-# Distance of a point from its neighbour in the keyframe: coarse and fine registration, m.
-COARSE, FINE = 0.5, 0.1
+# Coarse registration, of every COARSE_POINTS-th point, and fine: distance of a point from its
+# neighbour in the keyframe, m, and change of the pose, m and rad, with which it ends.
+COARSE, FINE = (0.5, 2e-3), (0.1, 1e-4)
+COARSE_POINTS = 3
 ITERATIONS = 20
-# Fraction of points that must find a neighbour within FINE.
+# Fraction of points that must find a neighbour.
 FEWEST_INLIERS = 0.5
 # Smallest fraction of the scan's information in its least determined direction.
 CORRIDOR = 0.02
-# Change of a point by a better known velocity that is too small to straighten a scan again, m.
-SAME = 0.004
 # Height of the two layers into which a scan is copied, m: walls need an extent upwards.
 LAYER = 0.05
 NEIGHBOURS = 12
@@ -148,28 +148,29 @@ class LaserPoses:
             self.faults[ScanFault.FEW_POINTS] += 1
             return False
         velocity = self._velocity(scan.middle)
-        cloud, tree = _cloud(_straightened(points, times, scan, velocity))
+        straight = _straightened(points, times, scan, velocity)
         if not self._keyframes:
-            self._begin(scan, cloud, tree)
+            self._begin(scan, straight)
             self.rows.append((scan.middle, 0.0, 0.0, 0.0, float(self.maps)))
             return True
         pose = self._guess(scan.middle, velocity)
+        few, _ = _cloud(straight[::COARSE_POINTS])
         for keyframe in self._near(pose):
-            rough, fault = _registered(keyframe, cloud, pose, COARSE)
+            rough, fault = _registered(keyframe, few, pose, COARSE)
             if fault is None:
                 break
         if fault is None:
             # The velocity up to this scan is known better now.
             time, last = self._recent[-1]
             if scan.middle - time < LONGEST_GAP:
-                known = _between(last, rough) / (scan.middle - time)
-                if _bent(points, times, known - velocity) > SAME:
-                    cloud, tree = _cloud(_straightened(points, times, scan, known))
+                velocity = _between(last, rough) / (scan.middle - time)
+                straight = _straightened(points, times, scan, velocity)
+            cloud, tree = _cloud(straight)
             pose, fault = _registered(keyframe, cloud, rough, FINE)
         if fault is not None:
             self.faults[fault] += 1
             if self._is_lost(fault, scan.middle):
-                self._begin(scan, cloud, tree)
+                self._begin(scan, straight)
             return False
         self._lost_since = None
         if _far(pose, keyframe.pose):
@@ -178,11 +179,11 @@ class LaserPoses:
         self._recent = [self._recent[-1], (scan.middle, pose)]
         return True
 
-    def _begin(self, scan: Scan, cloud: Any, tree: Any) -> None:
+    def _begin(self, scan: Scan, points: Array) -> None:
         """Begin a map whose frame is that of a scan; it gives poses when a second one fits."""
         self.maps += 1
         self._lost_since = None
-        self._keyframes = [_Keyframe(np.zeros(3), cloud, tree)]
+        self._keyframes = [_Keyframe(np.zeros(3), *_cloud(points))]
         self._recent = [(scan.middle, np.zeros(3))]
 
     def _is_lost(self, fault: ScanFault, time: float) -> bool:
@@ -251,13 +252,6 @@ def _straightened(points: Array, times: Array, scan: Scan, velocity: Array) -> A
     return np.column_stack((cos * x - sin * y, sin * x + cos * y)) + moved
 
 
-def _bent(points: Array, times: Array, velocity: Array) -> float:
-    """Return by how much a velocity, (x, y, yaw), bends a scan from its middle to its ends, m."""
-    farthest = math.sqrt(float(np.median(np.sum(points**2, axis=1))))
-    speed = math.hypot(velocity[0], velocity[1]) + farthest * abs(float(velocity[2]))
-    return 0.5 * float(np.ptp(times)) * speed
-
-
 def _cloud(points: Array) -> tuple[Any, Any]:
     """Return points and their covariances for the registration, with a search tree."""
     import small_gicp
@@ -270,14 +264,15 @@ def _cloud(points: Array) -> tuple[Any, Any]:
 
 
 def _registered(
-    keyframe: _Keyframe, cloud: Any, guess: Array, reach: float
+    keyframe: _Keyframe, cloud: Any, guess: Array, stage: tuple[float, float]
 ) -> tuple[Array, ScanFault | None]:
     """Return the pose of a cloud by registration to a keyframe, from a guess, or what is wrong."""
     import small_gicp
 
+    reach, change = stage
     begin = _matrix(_between(keyframe.pose, guess))
     result = small_gicp.align(
-        keyframe.cloud, cloud, keyframe.tree, begin, "GICP", reach, 1, ITERATIONS, 1e-4, 1e-4
+        keyframe.cloud, cloud, keyframe.tree, begin, "GICP", reach, 1, ITERATIONS, change, change
     )
     pose = _after(keyframe.pose, _planar(result.T_target_source))
     # Neighbours that change to and fro end at the last iteration; the pose is as good.
