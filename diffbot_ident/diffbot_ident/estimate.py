@@ -19,6 +19,7 @@ Four = tuple[float, float, float, float]
 """One number for each of K5..K8, or for each friction coefficient."""
 Pair = tuple[float, float]
 """One number for each wheel, [left, right]."""
+Three = tuple[float, float, float]
 
 NAMES = ("k5", "k6", "k7", "k8")
 UNITS = ("m", "1/m", "1/(kg m)", "1/(kg m^2)")

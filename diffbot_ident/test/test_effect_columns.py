@@ -12,7 +12,7 @@ from arc_odometry import WheelGeometry
 from diffbot_ident.samples.wheel_speeds import TorqueResponse, WheelSpeeds
 from diffbot_ident.torque import rows
 from diffbot_ident.torque.columns import ModelColumn, column_names
-from diffbot_ident.torque.effects import EFFECTS, TORQUES, WITHIN
+from diffbot_ident.torque.effects import EFFECTS, ROUNDING, TORQUES, WITHIN
 from diffbot_ident.torque.effects.stiction import slow_integrals
 from diffbot_ident.torque.rows import IntegralRows, stuck_wheels
 
@@ -36,7 +36,7 @@ def test_each_effect_fills_in_its_own_columns(monkeypatch):
     for fine in (1, 3):
         steps, motion = steps_and_motion(monkeypatch, fine)
         filled = []
-        for effect in (*EFFECTS, WITHIN):
+        for effect in (*EFFECTS, WITHIN, ROUNDING):
             empty = np.full_like(steps, np.nan)
             if effect.fill is not None:
                 effect.fill(empty, motion)
@@ -49,7 +49,9 @@ def test_each_effect_fills_in_its_own_columns(monkeypatch):
 def test_columns_have_distinct_names_and_effects_use_them():
     names = column_names()
     assert len(names) == len(set(names)) == TORQUES
-    used = {each for effect in (*EFFECTS, WITHIN) for own in effect.columns for each in own}
+    used = {
+        each for effect in (*EFFECTS, WITHIN, ROUNDING) for own in effect.columns for each in own
+    }
     own = {int(column) for column in ModelColumn}
     assert {*range(TORQUES)} - own <= used
     assert used <= {*range(TORQUES)} | own
@@ -93,12 +95,14 @@ def test_static_friction_holds_a_wheel_longer_than_coulomb_friction(monkeypatch)
     assert (coulomb <= longer).all() and coulomb.sum() < longer.sum() < len(longer)
 
 
-@pytest.mark.parametrize(("floor", "stuck"), [(0.0, False), (0.3, True)])
-def test_a_wheel_may_be_held_where_the_floor_resists_turning(floor, stuck):
+@pytest.mark.parametrize(
+    ("floor", "pull", "stuck"), [(0.0, 0.0, False), (0.3, 0.0, True), (0.0, 0.06, True)]
+)
+def test_a_wheel_may_be_held_where_the_floor_resists_or_pulls(floor, pull, stuck):
     """Rows of such a wheel made K5 of a skid steer 6 deviations wrong.
 
     The robot turns about its left wheel, which would gain -2.2 rad/s^2 without its friction of 1.5,
-    and -1.6 rad/s^2 with the floor's resistance.
+    and -1.6 rad/s^2 with the floor's resistance, or gravity of 0.06 m/s^2 forward.
     """
     motion = SimpleNamespace(
         response=TorqueResponse(1.0, -2.0, friction=(0.0, 0.0, 0.1, 0.1), holding=floor),
@@ -108,5 +112,6 @@ def test_a_wheel_may_be_held_where_the_floor_resists_turning(floor, stuck):
         torques=np.array([[-0.22 / 1.5, 0.1]]),
         wheels=SimpleNamespace(middle=np.array([[0.0, 5.0]])),
         yaw=SimpleNamespace(middle=np.array([[1.0]])),
+        pull=np.array([[pull, 0.0]]),
     )
     assert stuck_wheels(motion).tolist() == [stuck]

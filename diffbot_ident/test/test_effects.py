@@ -20,7 +20,7 @@ from diffbot_ident.torque.effects import (
     DIRECTION,
     DRAG,
     GEAR_LOSS,
-    SATURATION,
+    ROUNDING,
     SLIP,
     TORQUES,
     UNEVEN,
@@ -35,6 +35,7 @@ from diffbot_ident.torque.effects.evidence import (
     of_each_wheel,
 )
 from diffbot_ident.torque.effects.gear_loss import GEAR_LEFT, GEAR_RIGHT
+from diffbot_ident.torque.effects.rounding import CUBE_LEFT
 from diffbot_ident.torque.effects.slip import SLIP_ANGULAR
 from diffbot_ident.torque.effects.slope import COS_HEADING, SIN_HEADING
 from diffbot_ident.torque.effects.stiction import SLOW_LEFT, SLOW_RIGHT
@@ -63,7 +64,7 @@ def sums(seed, pattern=(), size=0.2, count=4000):
     white = np.empty((columns, count + 39))
     gears = (GEAR_LEFT, GEAR_RIGHT)
     rates = (*SLIP.columns[0], SLIP_ANGULAR, *BACKLASH.columns[0], PLAY_ANGULAR)
-    rates = (*rates, *SATURATION.columns[0])
+    rates = (*rates, *ROUNDING.columns[0])
     late = tuple(range(TORQUES + 12, columns))
     others = np.setdiff1d(np.arange(columns), (*later, *gears, *rates, *late))
     white[others] = generator.standard_normal((len(others), count + 39))
@@ -416,6 +417,18 @@ def test_a_misfit_is_what_the_columns_of_all_others_explain_beyond_chance():
     for seed in range(3):
         search = EffectSearch(sums(seed, PATTERNS[DRAG]))
         assert search.misfit(()) > 10.0 and search.misfit((DRAG,)) == 1.0
+
+
+def test_what_rounded_torques_may_change_is_as_large_as_what_is_seen():
+    """0.2 times rows of unit power, relative to the torques' root mean square."""
+    assert all((EffectSearch(sums(seed)).rounding(()) == 0.0).all() for seed in range(10))
+    for seed in range(3):
+        rows = sums(seed, (CUBE_LEFT,))
+        torques = np.sqrt(rows.moments.diagonal()[-2:] / rows.moments[ONE, ONE])
+        result = EffectSearch(rows).rounding(())
+        assert result[:, 1] == pytest.approx(0.2 / torques, rel=0.1)
+        # Columns of some 100 windows correlate by chance, by 0.1.
+        assert np.abs(np.delete(result, 1, axis=1)).max() < 3.0 * 0.1 * 0.2
 
 
 def test_a_misfit_widens_intervals_and_is_named(monkeypatch):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arc_odometry import WheelGeometry
-from diffbot_ident.estimate import Array, Four, Pair
+from diffbot_ident.estimate import Array, Four, Pair, Three
 from diffbot_ident.samples.series import differences
 
 # [left, right] times this matrix are [left + right, left - right].
@@ -82,6 +82,8 @@ class TorqueResponse:
         gear_loss: Share of the torque that each wheel's gear loses.
         lag: Time constant with which motors follow behind the delay, control periods.
         stiction: Static friction beyond Coulomb's [left, right], N m.
+        beside: Accelerations beside the torques' [m/s^2, rad/s^2], by 1, cosine and sine of the
+            heading: unreported torques and gravity.
     """
 
     k7: float = 0.0
@@ -94,6 +96,13 @@ class TorqueResponse:
     gear_loss: Pair = (0.0, 0.0)
     lag: float = 0.0
     stiction: Pair = (0.0, 0.0)
+    beside: tuple[Three, Three] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+
+    def pull(self, heading: Array) -> Array:
+        """Return the accelerations beside the torques', m/s^2 and rad/s^2, (n, 2)."""
+        by = np.column_stack((np.ones_like(heading), np.cos(heading), np.sin(heading)))
+        result: Array = by @ np.transpose(self.beside)
+        return result
 
     def dry_friction(self, impulse: Array, period: Array) -> Array:
         """Return Coulomb friction and gear loss, N m, (2,) or (n, 2), by impulses, N m s."""

@@ -79,6 +79,12 @@ class AxisFit:
         """Return this fit with another covariance."""
         return AxisFit(self.theta, covariance, self.variance, self.noise)
 
+    def added(self, variances: Array) -> AxisFit:
+        """Return this fit with these variances more of its first parameters."""
+        more = np.zeros(len(self.theta))
+        more[: len(variances)] = variances
+        return self.with_covariance(self.covariance + np.diag(more))
+
     def widened(self, least: Array) -> AxisFit:
         """Return this fit with at least these variances of its parameters, and more."""
         own = self.covariance.diagonal()

@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from diffbot_ident.estimate import Pair
-from diffbot_ident.torque.axis_fit import fit_axes, fits, joined
+import numpy as np
+
+from diffbot_ident.estimate import Array, Pair
+from diffbot_ident.samples.series import pseudo_inverse
+from diffbot_ident.torque.axis_fit import AXES, batch, fit_axes, fits, joined
 from diffbot_ident.torque.columns import NO_COLUMNS, AxisFit, ExtraColumns
-from diffbot_ident.torque.effects import EFFECTS, UNEVEN, WITHIN, Effect
+from diffbot_ident.torque.effects import EFFECTS, ROUNDING, UNEVEN, WITHIN, Effect
 from diffbot_ident.torque.effects.evidence import (
     SIGNIFICANT,
     SIGNIFICANT_COLUMN,
@@ -39,6 +42,7 @@ LIKELY_WITHIN = 2.0
 LIKELY_ALIKE = 3.0
 # Minimum relative standard deviation of the difference of the wheels' torque gains.
 LEAST_DIFFERENCE = 2e-4
+TINY = float(np.finfo(float).tiny)
 # Least probability worth a second fit.
 MIN_PROBABILITY = 0.02
 
@@ -81,6 +85,11 @@ class TrustResult:
     def misfit(self) -> float:
         """Factor on the variances of the parameters; see `EffectSearch.misfit`."""
         return 1.0 if self.search is None else self.search.misfit(self.effects)
+
+    @cached_property
+    def rounding(self) -> Array:
+        """What rounded torques may change; see `EffectSearch.rounding`."""
+        return np.zeros((2, 6)) if self.search is None else self.search.rounding(self.effects)
 
 
 @dataclass(frozen=True)
@@ -205,6 +214,29 @@ class EffectSearch:
         explained = statistic(fit_axes(self.sums, joined(self.with_known(effects), others)), others)
         return max(1.0, (explained - MISFIT_STDS * math.sqrt(2.0 * count)) / count)
 
+    def rounding(self, effects: Sequence[Effect]) -> Array:
+        """Return by how much gains that depend on a torque's size may change theta, (2, 6).
+
+        Of the gain: as much as their seen part; of the others: what this part's columns change.
+        """
+        result, own = np.zeros((2, 6)), ROUNDING.columns
+        if not ROUNDING.possible(self.sums.moments):
+            return result
+        known = self.with_known(effects)
+        alone, seen = fit_axes(self.sums, known), fit_axes(self.sums, joined(known, own))
+        count = sum(map(len, own))
+        chance = count + MISFIT_STDS * math.sqrt(2.0 * count)
+        chance = max(chance, self.left_of(effects))
+        fraction = 1.0 - chance / max(statistic(seen, own), chance)
+        for i, axis in enumerate(AXES):
+            new = len(alone[i].theta)
+            result[i] = seen[i].theta[:6] - alone[i].theta[:6]
+            columns = axis.columns((*known[i], *own[i]))[:-1]
+            left = _left(self.sums.moments[batch(columns)], new)
+            size, power = seen[i].theta[new:], self.sums.moments[columns[1], columns[1]]
+            result[i, 1] = math.sqrt(max(float(size @ left @ size), 0.0) / max(power, TINY))
+        return math.sqrt(fraction) * result
+
     def torque_difference(self, effects: Sequence[Effect]) -> Pair:
         """Return s = (g_r - g_l) / (g_r + g_l) and its deviation; (nan, inf) if unknown.
 
@@ -223,6 +255,15 @@ class EffectSearch:
         if weight <= 0.0:
             return math.nan, math.inf
         return -weighted / weight, 1.0 / math.sqrt(weight)
+
+
+def _left(moments: Array, count: int) -> Array:
+    """Return moments of the columns from `count` on, without what those before explain."""
+    scale = np.sqrt(np.maximum(moments.diagonal(), TINY))
+    scaled = moments / (scale[:, None] * scale)
+    known, both = pseudo_inverse(scaled[:count, :count]), scaled[:count, count:]
+    left: Array = scaled[count:, count:] - both.T @ known @ both
+    return left * scale[count:, None] * scale[count:]
 
 
 def probability(gain: float) -> float:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from diffbot_ident.estimate import Array
+from diffbot_ident.estimate import Array, Three
 from diffbot_ident.samples.series import pseudo_inverse
 from diffbot_ident.torque.axis_fit import AXES, batch, solutions
 from diffbot_ident.torque.columns import OMEGA, SIGN_LEFT, SIGN_RIGHT, AxisFit, ExtraColumns, V
@@ -55,8 +55,6 @@ CURVED = 0.2
 SCORE_PARAMETERS, UNIT_PARAMETERS = 6, 9
 # Deviations from which on viscous and Coulomb friction drift differently.
 UNLIKE = 5.0
-
-Three = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -142,17 +140,18 @@ class ChangeWatch:
 
     Attributes:
         left: Control periods until the current unit ends.
+        ends: Stamps of the units' ends, s.
     """
 
     def __init__(self, window: int, sums: RowSums, stamp: float, began: float) -> None:
         self._fine = sums.fine
         self._unit = self.left = UNIT_WINDOWS * window
         self._so_far = sums.products.copy()
-        # Of the units, the first len(self._ends).
+        # Of the units, the first len(self.ends).
         self._products = np.empty((MOST_UNITS, *self._so_far.shape))
         self._products[0] = self._so_far
         self._began = began
-        self._ends: list[float] = [stamp]
+        self.ends: list[float] = [stamp]
         # The last fits, which a look for a change and one for a drift share, and what they are of.
         self._last: tuple[tuple[object, ...], _UnitFits] | None = None
 
@@ -162,11 +161,11 @@ class ChangeWatch:
         if self.left > 0:
             return False
         before, self._so_far = self._so_far, sums.products.copy()
-        np.subtract(self._so_far, before, out=self._products[len(self._ends)])
-        self._ends.append(stamp)
-        if len(self._ends) == MOST_UNITS:
+        np.subtract(self._so_far, before, out=self._products[len(self.ends)])
+        self.ends.append(stamp)
+        if len(self.ends) == MOST_UNITS:
             self._products[: MOST_UNITS // 2] = self._products[::2] + self._products[1::2]
-            self._ends = self._ends[1::2]
+            self.ends = self.ends[1::2]
             self._unit *= 2
         self.left = self._unit
         return True
@@ -178,7 +177,7 @@ class ChangeWatch:
 
         Delay and lag are in control periods; `extra` are additional regressors.
         """
-        if len(self._ends) < FEWEST:
+        if len(self.ends) < FEWEST:
             return None
         results = []
         for effect, weight in _effects(self._fits(sums, delay, extra, lag)):
@@ -193,7 +192,7 @@ class ChangeWatch:
         if not results:
             return None
         _, at = max(results)
-        return self._ends[at - 1]
+        return self.ends[at - 1]
 
     def drift(
         self,
@@ -207,7 +206,7 @@ class ChangeWatch:
 
         `rough`: factor on the deviations beyond which it is named, as columns describe roughly.
         """
-        if len(self._ends) < FEWEST:
+        if len(self.ends) < FEWEST:
             return None
         fits = self._fits(sums, delay, extra, lag)
         values, of_axes = _trends(fits, self._times())
@@ -248,7 +247,7 @@ class ChangeWatch:
         With P = (sum x x')^-1 and the residuals e of a unit's rows, the sum of the squares of P x e
         over the units is the parameters' variance, whatever the noise.
         """
-        count = len(self._ends)
+        count = len(self.ends)
         if count < FEWEST:
             return list(axes)
         units, weights = self._products[:count, 0], torque_weights((delay,), self._fine, lag)
@@ -265,13 +264,13 @@ class ChangeWatch:
 
     def _times(self) -> Array:
         """Return the middles of the units, -1/2 to 1/2 over the run, shape (n,)."""
-        ends = np.array([self._began, *self._ends])
+        ends = np.array([self._began, *self.ends])
         middles = 0.5 * (ends[1:] + ends[:-1] - ends[0] - ends[-1])
         result: Array = middles / (ends[-1] - ends[0])
         return result
 
     def _fits(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _UnitFits:
-        key = (self._ends[-1], delay, extra, lag)
+        key = (self.ends[-1], delay, extra, lag)
         if self._last is None or self._last[0] != key:
             self._last = key, self._fitted(sums, delay, extra, lag)
         return self._last[1]
@@ -279,7 +278,7 @@ class ChangeWatch:
     def _fitted(self, sums: RowSums, delay: float, extra: ExtraColumns, lag: float) -> _UnitFits:
         thetas = [theta[0] for theta in solutions(sums.moments_at((delay,), lag), (extra,))]
         weights = torque_weights((delay,), self._fine, lag)
-        units = weighted_products(self._products[: len(self._ends), 0], weights)
+        units = weighted_products(self._products[: len(self.ends), 0], weights)
         return _UnitFits.of(units, extra, thetas)
 
 

@@ -114,7 +114,8 @@ class Prior:
 RESPONSE_WINDOWS = 5
 # and the share by which each interval between updates grows, inverse.
 UPDATES = 4
-# Length of the opening, windows: its rows are rebuilt with each update of the response.
+# Length of the opening, windows: its rows are rebuilt with each update of the response, and once
+# more, with those after it, when effects were looked for.
 WARM_UP_WINDOWS = 20
 # Windows of it that are kept while the response stays unknown, as of a parked robot.
 KEPT_WINDOWS = 200
@@ -185,7 +186,6 @@ class StagedRegression:
         self._result = self._latest = TrustResult()  # of the last look, and of the last estimate
         self._slope = LastingSlope(settings.forgetting, EFFECT_WINDOWS)
         self._response = settings.response
-        self._first: WarmUp | None = None
         self._changed: float | None = None  # stamp of the last change, s
         self._began = self.since = math.nan
         self._taken = self._forgotten = 0  # samples, and those before the last change
@@ -203,6 +203,7 @@ class StagedRegression:
         # forgetting, early rows fade anyway.
         kept = KEPT_WINDOWS * length * self._rows.fine
         self._warm_up = WarmUp(kept) if self._settings.remembers else None
+        self._first: WarmUp | None = None  # from the opening's end until effects were looked for
         self._clear()
 
     def _clear(self) -> None:
@@ -324,8 +325,10 @@ class StagedRegression:
         if learning.has_rows:
             fit = self.estimating.likely(self._fitting, self._result)
             self._response = response = fit.response(self._response, settings.most_stuck)
-            if self._warm_up is not None and response.k7 > 0.0:
-                self._learn_warm_up_anew(self._warm_up)
+            looked = self._first if learning.windows >= EFFECT_WINDOWS else None
+            kept = self._warm_up or looked
+            if kept is not None and response.k7 > 0.0:
+                self._learn_warm_up_anew(kept)
             if settings.forgetting == 1.0:
                 self._update_every += self._update_every // UPDATES
         self._until_update = self._update_every
@@ -342,8 +345,6 @@ class StagedRegression:
         self._result = self._looks.result(self._result)
         if TURNING in self._result.effects:
             self._take_up_turning()
-        else:
-            self._first = None
 
     @property
     def _looks(self) -> EffectLooks:
@@ -357,7 +358,7 @@ class StagedRegression:
         self._resists, self._known, self._rows.turning = True, TURNING_COLUMNS, True
         self._response = replace(self._response, holding=self._settings.most_stuck)
         self._result = TrustResult(lags=self._result.lags)
-        first, self._first = self._first, None
+        first = self._first
         self._begin()
         if first is not None:
             self._warm_up = first
@@ -365,16 +366,27 @@ class StagedRegression:
 
     def _learn_warm_up_anew(self, warm_up: WarmUp) -> None:
         over = self.learning.windows >= WARM_UP_WINDOWS
+        ended = math.inf if self._watch is None else self._watch.units.ends[0]
         self._clear()
         for follows, part in warm_up.parts:
             if not follows:
                 self.learning.end_segment()
             self._learn(self.learning.make(part, self._response))
+            last = float(part[-1, 0])
+            if self._watch is not None:
+                self._watch.units.pass_by(len(part) // self._rows.fine, self.learning.sums, last)
+            elif last >= ended:
+                self._begin_watch(warm_up, last)
         if over:
-            self._warm_up, self._first = None, None if self._resists else warm_up
-            if self._settings.steady:
-                first, last = (float(warm_up.parts[i][1][i, 0]) for i in (0, -1))
-                self._watch = RobotWatch(self.learning, last, first)
+            again = self._resists or self._warm_up is None
+            self._warm_up, self._first = None, None if again else warm_up
+            if self._watch is None:
+                self._begin_watch(warm_up, last)
+
+    def _begin_watch(self, warm_up: WarmUp, stamp: float) -> None:
+        """Watch the robot from the opening on, which ended at this stamp, s."""
+        if self._settings.steady:
+            self._watch = RobotWatch(self.learning, stamp, float(warm_up.parts[0][1][0, 0]))
 
     def estimate(self, samples: int) -> Estimate:
         """Return the estimate from the rows so far, not judged yet."""

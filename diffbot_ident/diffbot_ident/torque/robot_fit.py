@@ -16,6 +16,7 @@ from diffbot_ident.estimate import (
     Estimate,
     FrictionEstimate,
     Pair,
+    Three,
     TurningEstimate,
 )
 from diffbot_ident.samples.sample_clock import SampleClock
@@ -25,7 +26,9 @@ from diffbot_ident.torque.columns import ACTING_DIFFERENCE, ACTING_SUM, ONE, Axi
 from diffbot_ident.torque.effect_search import EffectSearch, TrustResult
 from diffbot_ident.torque.effects import (
     BREAKAWAY,
+    DIRECTION,
     GEAR_LOSS,
+    ROUNDING,
     SLOPE,
     TURNING,
     UNEVEN,
@@ -80,6 +83,8 @@ FLOOR, FLOOR_PERIOD = 2e-4, 0.01
 MOST_COMMON = 0.045
 # Factor on the intervals from which on a misfit is named.
 NOTABLE_MISFIT = 1.5
+# Share of the variances of K7 or K8 by rounded torques from which on they are named.
+ROUNDED = 0.5
 
 
 @dataclass(frozen=True)
@@ -145,6 +150,7 @@ class RobotFit:
             gear_loss=(left, right),
             lag=self.delay.lag,
             stiction=self.stiction(),
+            beside=self._beside(),
         )
         if turning is None:
             return response
@@ -154,6 +160,15 @@ class RobotFit:
         value, deviation = turning.values[1], math.sqrt(turning.variances[1])
         holding = max(value, min(value + 2.0 * deviation, most_stuck))
         return replace(response, turning=(viscous, coulomb), holding=holding)
+
+    def _beside(self) -> tuple[Three, Three]:
+        """Return the accelerations beside the torques; see `TorqueResponse`."""
+        seen = np.zeros((2, 3))
+        for effect, by in ((DIRECTION, slice(1)), (SLOPE, slice(1, 3))):
+            if effect in self.effects:
+                seen[:, by] = self.effects[effect].own
+        (a, b, c), (d, e, f) = seen.tolist()
+        return (a, b, c), (d, e, f)
 
     def frictions(self) -> tuple[FrictionEstimate, TurningEstimate | None]:
         """Return the friction of the wheels, and of the floor where it is part of the fit."""
@@ -245,6 +260,12 @@ class RobotFit:
                 "the residuals have a pattern that no known effect explains: the intervals are "
                 f"{wider:.2g} times as wide; compare delay, friction and grip of both wheels"
             )
+        rounded = self.result.rounding[:, 1] ** 2
+        if any(
+            more > ROUNDED * own.covariance[1, 1]
+            for own, more in zip(self.axes, rounded, strict=True)
+        ):
+            result.append(ROUNDING.sentence(estimate, None))
         if resists:
             result.append(TURNING.sentence(estimate, None))
         return result
@@ -306,6 +327,10 @@ class Estimating:
             linear, angular = (
                 own.with_covariance(result.misfit * factor * own.covariance)
                 for own, factor in zip((linear, angular), factors, strict=True)
+            )
+            linear, angular = (
+                own.added(moved**2)
+                for own, moved in zip((linear, angular), result.rounding, strict=True)
             )
         if units is not None:
             extra = fitting.extra(result.effects)

@@ -176,6 +176,7 @@ class IntegralRows:
             torques=torques,
             size=size,
             dry=dry,
+            pull=response.pull(halves(kept[:, 5])),
             impulse=every,
             reach=REACH,
         )
@@ -350,7 +351,8 @@ def stuck_wheels(motion: StepMotion) -> NDArray[np.bool_]:
     slow = np.abs(speeds) < SLOW_TURNS * most * period[:, None]
     holding = np.minimum(np.maximum(torques, -dry), dry)
     resistance = np.where(slow, holding, np.sign(speeds) * dry) + speeds * response.friction[:2]
-    dv, domega = accelerations(k, v, omega, *(torques - resistance).T)
+    driven = np.array(accelerations(k, v, omega, *(torques - resistance).T))
+    dv, domega = driven + motion.pull.T
     most_turning = abs(response.k8) * radius / b * response.holding
     turns_slowly = np.abs(motion.yaw.middle[:, 0]) < SLOW_TURNS * most_turning * period
     domega -= np.where(turns_slowly, 0.0, np.sign(omega) * most_turning)

@@ -204,7 +204,7 @@ UNTUNED: Mapping[str, DataKind] = {
 OUTSIDE = ("no known effect explains", "not white")
 UNLISTED: Mapping[str, DataKind] = {
     "slew limit": DataKind(_only(slew=_uniform(20.0, 100.0)), ("gradually", *OUTSIDE)),
-    "torque in steps": DataKind(_only(quantum=_uniform(0.02, 0.1)), OUTSIDE),
+    "torque in steps": DataKind(_only(quantum=_uniform(0.02, 0.1)), ("rounds them", *OUTSIDE)),
     "gain by direction": DataKind(
         _only(forward_gain=_uniform(-0.03, 0.03)), ("differs by direction", *OUTSIDE)
     ),

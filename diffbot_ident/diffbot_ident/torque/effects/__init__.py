@@ -14,6 +14,7 @@ from diffbot_ident.torque.effects.drag import DRAG
 from diffbot_ident.torque.effects.eccentric import ECCENTRIC, UNBALANCED
 from diffbot_ident.torque.effects.effect import Effect, EffectFit, StepMotion
 from diffbot_ident.torque.effects.gear_loss import GEAR_LOSS
+from diffbot_ident.torque.effects.rounding import ROUNDING
 from diffbot_ident.torque.effects.saturation import SATURATION
 from diffbot_ident.torque.effects.slip import SLIP
 from diffbot_ident.torque.effects.slope import SLOPE
@@ -50,6 +51,7 @@ __all__ = [
     "ECCENTRIC",
     "EFFECTS",
     "GEAR_LOSS",
+    "ROUNDING",
     "SATURATION",
     "SLIP",
     "SLOPE",
@@ -68,6 +70,6 @@ __all__ = [
 
 def fill_columns(steps: Array, motion: StepMotion) -> None:
     """Fill in the columns of all effects, of m steps, shape (m, columns)."""
-    for effect in (*EFFECTS, WITHIN):
+    for effect in (*EFFECTS, WITHIN, ROUNDING):
         if effect.fill is not None:
             effect.fill(steps, motion)

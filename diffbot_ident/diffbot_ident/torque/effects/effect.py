@@ -34,6 +34,7 @@ class StepMotion:
         unexpected: Measured less expected gains in the wheels' speeds, rad/s, shape (m, 2).
         torques: Torques as they act, N m, shape (n, 2); `size`: means of their sizes.
         dry: Coulomb friction and gear loss of the wheels, N m.
+        pull: Accelerations beside the torques', m/s^2 and rad/s^2, shape (n, 2).
         impulse: Integrals of the torques over the samples from `reach` periods before on, N m s.
     """
 
@@ -56,6 +57,7 @@ class StepMotion:
     torques: Array
     size: Array
     dry: Array
+    pull: Array
     impulse: Array
     reach: int
 
