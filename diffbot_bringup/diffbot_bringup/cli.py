@@ -267,9 +267,20 @@ def _run(words: list[str]) -> int:
         return 128 + signal.SIGINT
 
 
+def end_as_by_ctrl_c() -> None:
+    """Let SIGTERM and SIGHUP, unless they are ignored, end a command as Ctrl-C does: tidily."""
+    for name in ("SIGTERM", "SIGHUP"):  # Windows lacks the last one
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    end_as_by_ctrl_c()
     gc.set_threshold(20_000, 20, 20)  # most of what a command makes is used until its end
     status = main()
+    for ending in (signal.SIGINT, signal.SIGTERM):  # no traceback of what libraries do at the exit
+        signal.signal(ending, signal.SIG_DFL)
     gc.freeze()  # as in diffbot_node.executables: no search for garbage at the exit
     sys.exit(status)

@@ -205,3 +205,24 @@ def test_ctrl_c_while_python_loads_its_packages_leaves_no_traceback(checkout, tm
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signals_end_a_command_tidily(name, tmp_path):
+    """Before, SIGTERM and SIGHUP left what Ctrl-C removes, and half of what `apply` had set."""
+    program = (
+        "import contextlib, os, pathlib, runpy, signal, sys, time\n"
+        "from diffbot_bringup.commands import delegated\n"
+        "def identify(argv):\n"
+        "    with contextlib.ExitStack() as stack:\n"
+        "        stack.callback(pathlib.Path(argv[0]).touch)\n"
+        f"        os.kill(os.getpid(), signal.{name})\n"
+        "        time.sleep(60.0)\n"
+        "delegated.identify = identify\n"
+        "runpy.run_module('diffbot_bringup.cli', run_name='__main__')\n"
+    )
+    tidied = tmp_path / "tidied"
+    words = [sys.executable, "-c", program, "identify", str(tidied)]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 128 + signal.SIGINT and ended.stderr == "", ended
+    assert tidied.exists()

@@ -124,6 +124,13 @@ def test_a_wheel_that_breaks_away_gradually_does_not_stick(seed, counts):
     assert stuck(rows, friction_of(run, rows)) is None
 
 
+def test_a_wheel_at_rest_when_the_recording_ends_does_not_stick():
+    """Before, the other wheel had to stand then, too."""
+    run = gentle_drive(4)
+    rows = rows_of(run)
+    assert stuck(rows[:580], friction_of(run, rows)) is None
+
+
 def test_a_wheel_whose_angle_stops_in_full_motion_sticks_under_gentle_efforts_too():
     run = gentle_drive(0)
     rows = rows_of(run)

@@ -221,7 +221,9 @@ def _replace(
         variables = added.added(variables)
     variables["DIFFBOT_ROOT"] = str(root)
     variables.setdefault(FOLDER_VARIABLE, str(root / ".diffbot" / "gazebo"))
-    variables.setdefault("ROS_LOG_DIR", str(root / ".diffbot" / "log" / "ros"))
+    logs = root / ".diffbot" / "log"
+    if os.access(logs, os.W_OK):  # otherwise ROS's own folder, as in a checkout that is read-only
+        variables.setdefault("ROS_LOG_DIR", str(logs / "ros"))
     # All matrices are small: with threads, fits in tests took twice as long.
     variables.setdefault("OPENBLAS_NUM_THREADS", "1")
     # -P keeps the current folder off the module path.

@@ -295,7 +295,7 @@ PEERS = "bench"
 PARTS = {
     STUDY: "Dask and pyarrow (190 MB)",
     SITE: "Sphinx (105 MB)",
-    PEERS: "padasip, filterpy and statsmodels (46 MB)",
+    PEERS: "padasip, filterpy and statsmodels (91 MB)",
 }
 """What `./diffbot setup` can add, and what it says; constraints-<part>.txt has the versions."""
 _USERS = {

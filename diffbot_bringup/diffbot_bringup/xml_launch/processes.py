@@ -110,14 +110,12 @@ class ProcessDescription:
 class LogDirectory:
     """The log folder of one launch, in ROS's log folder; created when something is logged.
 
-    That is ROS_LOG_DIR, or ``.diffbot/log`` in a checkout, or ``$ROS_HOME/log``, or ``~/.ros/log``.
+    That is ROS_LOG_DIR, or ``$ROS_HOME/log``, or ``~/.ros/log``.
     """
 
     def __init__(self, launch: str) -> None:
         if directory := os.environ.get("ROS_LOG_DIR"):
             root = expanded(directory)
-        elif Path(".diffbot").is_dir():
-            root = Path(".diffbot", "log").absolute()
         else:
             root = expanded(os.environ.get("ROS_HOME", "~/.ros")) / "log"
         self._root = root

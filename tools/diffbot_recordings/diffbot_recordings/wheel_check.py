@@ -24,9 +24,10 @@ LASTS, OTHER_TURNS = 1.0, math.pi
 # Quantile of efforts; share of the usual effort that counts as about as much.
 QUANTILE, AS_MUCH = 0.9, 0.8
 # Most effort of a wheel that friction holds, as a multiple of its Coulomb friction: static friction
-# is up to twice as large, and other wheel and centre of mass push against it. Time after which a
-# wheel that breaks away is still slow, s, and how slow, as a share of its usual speed.
-BREAKS_AWAY, STARTS, SLOW = 5.0, 0.05, 0.35
+# is up to twice as large, and other wheel and centre of mass push against it, as is only believed
+# where the wheel is seen to come to rest and to leave. Time after which a wheel that breaks away is
+# still slow, s, and how slow, as a share of its usual speed.
+STATIC, BREAKS_AWAY, STARTS, SLOW = 2.0, 5.0, 0.05, 0.35
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,11 @@ class _KeptAngle:
     other: float
     effort: float
     gradual: bool  # whether the wheel comes to rest and leaves as one that friction holds
+    seen: bool  # whether it does both within the segment
+
+    def is_held(self, coulomb: float) -> bool:
+        """Whether Coulomb friction of up to this, N m, may hold the wheel."""
+        return self.gradual and self.effort <= (BREAKS_AWAY if self.seen else STATIC) * coulomb
 
 
 class WheelCheck:
@@ -77,8 +83,9 @@ class WheelCheck:
                 effort = float(np.quantile(efforts[i, a : b + 1], QUANTILE))
                 if other > OTHER_TURNS and effort > 0.0:
                     begin, end = (segment.times[[a, b]] - self._first).tolist()
-                    gradual = paths[i].moves and _is_gradual(paths[i], paths[1 - i], a, b)
-                    kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort, gradual)
+                    gradual = paths[i].moves and _is_gradual(paths[i], a, b)
+                    seen = _is_seen(paths[1 - i], a, b)
+                    kept = _KeptAngle(begin, end, float(angles[a, i]), other, effort, gradual, seen)
                     self._kept_angles[i].append(kept)
 
     def wrong(self, verified: bool, friction: FrictionEstimate | None = None) -> str | None:
@@ -94,14 +101,15 @@ class WheelCheck:
         """Return the message about a stuck encoder, if there is one."""
         for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
             usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
-            most = 0.0  # most effort against which friction holds the wheel
+            coulomb = 0.0
             if friction is not None:
-                coulomb, variance = friction.values[2 + i], friction.variances[2 + i]
-                most = BREAKS_AWAY * (coulomb + NORMAL_95 * math.sqrt(max(variance, 0.0)))
+                std = math.sqrt(max(friction.variances[2 + i], 0.0))
+                value = max(friction.values[2 + i], 0.0)
+                coulomb = value + NORMAL_95 * min(std, value)  # unknown: at most this
             results = [
                 each
                 for each in self._kept_angles[i]
-                if each.effort >= AS_MUCH * usual and not (each.gradual and each.effort <= most)
+                if each.effort >= AS_MUCH * usual and not each.is_held(coulomb)
             ]
             if results:
                 longest = max(results, key=lambda each: each.end - each.begin)
@@ -148,15 +156,19 @@ class _Path:
         return bool(self._sum[sample] - self._sum[max(sample - self._within, 0)] <= self._slow)
 
 
-def _is_gradual(own: _Path, other: _Path, first: int, last: int) -> bool:
+def _is_gradual(own: _Path, first: int, last: int) -> bool:
     """Whether a wheel comes to rest gradually at sample `first`, and leaves so at `last`.
 
-    Where the segment begins or ends with the rest, the other wheel must stand or start there.
+    Where the segment begins or ends with the rest, nothing speaks against it.
     """
-    stops = own.is_slow_before(first) if first > 0 else other.is_slow_after(0)
-    end = own.last
-    starts = own.is_slow_after(last) if last < end else other.is_slow_before(end)
-    return stops and starts
+    stops = first == 0 or own.is_slow_before(first)
+    return stops and (last == own.last or own.is_slow_after(last))
+
+
+def _is_seen(other: _Path, first: int, last: int) -> bool:
+    """Whether both ends of a rest are seen: where the segment ends, if the other wheel is slow."""
+    begins = first > 0 or other.is_slow_after(0)
+    return begins and (last < other.last or other.is_slow_before(last))
 
 
 def _kept(times: Array, moving: Mask) -> list[tuple[int, int]]:
