@@ -201,8 +201,9 @@ def beyond(reference, ramp, known, dead_time):
 
 
 @pytest.mark.parametrize("reference", [ahead_on_a_line, ahead_on_the_spot])
-@pytest.mark.parametrize("coupling", [RampCoupling.OWN, RampCoupling.SCALED])
-@pytest.mark.parametrize("dead_time", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("coupling", "dead_time"), [(RampCoupling.OWN, 0.3), (RampCoupling.SCALED, 0.0)]
+)
 def test_a_ramp_that_is_known_is_planned_with(reference, coupling, dead_time):
     """It brakes in time, where a law that does not know of the ramp passes its reference."""
     ramp = CommandRamp(SLOPES, SLOPES, coupling)

@@ -124,9 +124,11 @@ def test_information_keeps_flowing_from_a_corner(kind):
     assert cornered.information > 0.75 * free.information
 
 
-@pytest.mark.parametrize(("gap", "learned"), [(0.15, True), (0.3, False)])
 @pytest.mark.parametrize("kind", ["prbs", "multisine", "optimised"])
-@pytest.mark.parametrize(("robot", "side"), [(TWIL, 3.0), (AGV, 5.0)])
+@pytest.mark.parametrize(
+    ("robot", "side", "gap", "learned"),
+    [(TWIL, 3.0, 0.15, True), (AGV, 5.0, 0.15, True), (AGV, 5.0, 0.3, False)],
+)
 def test_lost_samples_do_not_let_it_out(robot, side, kind, gap, learned):
     """2 seeds, 10 s, an exact prior; with what was learned exact, there is less in reserve.
 

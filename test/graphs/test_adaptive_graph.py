@@ -21,6 +21,7 @@ from diffbot_report.page import read_data, unpacked  # noqa: E402
 RUN = ("sim:=ideal", "seed:=3", "duration:=14.0", "payload_time:=4.0")
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_a_payload_is_learnt(tmp_path, domain):
     """On a small, quick 8, on which a short run excites the robot as a long one on the usual 8."""

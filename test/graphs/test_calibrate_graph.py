@@ -11,6 +11,7 @@ from made_recordings.calibration_drives import write_miscalibrated  # noqa: E402
 from diffbot_description import load_robot  # noqa: E402
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 def test_radii_and_track_of_another_robot_are_found(domain, tmp_path):
     moved = write_miscalibrated(load_robot("twil"), 2, tmp_path / "moved.yaml")

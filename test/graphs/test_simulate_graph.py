@@ -33,13 +33,12 @@ def numbers(value, path=()):
 @pytest.mark.parametrize(
     ("task", "arguments"),
     [
-        ("ident", ("sim:=ideal", "seed:=1", "duration:=5")),
         ("ident", ("sim:=mujoco", "robot:=agv", "seed:=4", "arena:=4x4", "duration:=6")),
         ("drive", ("sim:=ideal", "seed:=2", "duration:=12", "start:=-0.1,0.1,0.5")),
-        ("ident", ("sim:=velocity", "seed:=5", "duration:=8")),
+        ("ident", ("sim:=velocity", "seed:=5", "duration:=5")),
         ("drive", ("sim:=velocity", "seed:=6", "laps:=1", "duration:=12")),
     ],
-    ids=["ideal", "mujoco", "drive", "velocity", "velocity drive"],
+    ids=["mujoco", "drive", "velocity", "velocity drive"],
 )
 def test_a_simulated_run_is_its_launch(task, arguments, tmp_path, domain):
     launched, simulated = tmp_path / "launched", tmp_path / "simulated"

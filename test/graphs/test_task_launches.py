@@ -39,6 +39,7 @@ def robot(folder, sim):
     return [f"sigma:={sigma}", f"parameters:={path}", config(folder, velocity_simulator=QUICK)]
 
 
+@pytest.mark.one_distribution
 @pytest.mark.full_speed
 @pytest.mark.parametrize("sim", KINDS)
 def test_a_drive_begins_where_the_robot_stands_and_stays_in_its_arena(sim, tmp_path, domain):

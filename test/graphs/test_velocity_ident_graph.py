@@ -160,7 +160,15 @@ def test_a_driver_without_twist_that_does_not_stop_is_stopped_recorded_and_told(
     over = Event()
     spinning = Thread(target=recorder.spin, args=(over.is_set,), daemon=True)
     spinning.start()
-    driver = ("--publish", "no_twist", "--clock=-1e6", "--joint-states", "--runs-on")
+    driver = (
+        "--publish",
+        "no_twist",
+        "--clock=-1e6",
+        "--joint-states",
+        "--runs-on",
+        "--rate",
+        "15",
+    )
     words = ("duration:=100", "until:=gain 1%", "record:=mcap")
     try:
         status, output, moved = run_with_driver(tmp_path, driver, *words)

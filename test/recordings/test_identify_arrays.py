@@ -159,7 +159,9 @@ def test_a_table_of_the_same_rows_gives_the_same_numbers(log, tmp_path, case):
         angles = np.remainder(angles, 20000 * math.tau / 4096)
     path = tmp_path / "log.csv"
     speeds = np.gradient(np.unwrap(angles, axis=0), time, axis=0)
-    for more in (np.empty((len(time), 0)), speeds):
+    # A table with velocities, too, is read another way only where angles wrap or rows lack.
+    without = np.empty((len(time), 0))
+    for more in (without, speeds) if case in ("whole", "lost", "wraps") else (without,):
         header = ["time", *POSITIONS, *EFFORTS, *WHEELS][: 5 + more.shape[1]]
         rows = np.column_stack((time, angles, torques, more)).tolist()
         lines = [",".join(map(repr, row)) for row in rows]

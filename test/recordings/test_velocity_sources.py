@@ -79,8 +79,7 @@ def test_odometry_that_is_computed_from_the_commands_is_named(tmp_path, capsys, 
     assert "v repeats command_v to the last digit" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seed", [5, 6])
-@pytest.mark.parametrize("late", [0.107, 0.12, 0.2])
+@pytest.mark.parametrize(("seed", "late"), [(5, 0.107), (6, 0.12), (6, 0.2)])
 def test_a_robot_that_moves_before_its_command_has_two_clocks(tmp_path, seed, late):
     """Before: time constants 3 to 15 % wrong, with intervals of 1 to 3 %."""
     status, summary = identify(tmp_path, bag(tmp_path / "bag", drive(seed), late=late))
@@ -90,9 +89,9 @@ def test_a_robot_that_moves_before_its_command_has_two_clocks(tmp_path, seed, la
     assert "before its command" in summary["reason"]
 
 
-@pytest.mark.parametrize("seed", [5, 6, 7, 8])
+@pytest.mark.parametrize("seed", [5, 6])
 @pytest.mark.parametrize("sigma", [(0.3, 0.2, 1.05, 0.95), (0.01, 0.01, 1.0, 1.0)])
 def test_a_robot_without_a_dead_time_is_estimated(tmp_path, seed, sigma):
-    """Of 16 axes none is refused: mere noise puts half of the best dead times below 0."""
+    """Of 8 axes none is refused: mere noise puts half of the best dead times below 0."""
     rows = drive(seed, dead_time=0.0, sigma=sigma)
     assert identify(tmp_path, table(tmp_path / "log.csv", rows))[0] == 0

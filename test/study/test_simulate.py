@@ -180,7 +180,7 @@ def test_a_velocity_robot_is_identified_and_driven_by_its_file(tmp_path):
     """Lags 0.3 and 0.25 s, dead time 0.06 s; the odometry is one period (10 ms) older."""
     identified, driven, again = tmp_path / "identified", tmp_path / "driven", tmp_path / "again"
     words = ("sim:=velocity", "seed:=4", "sigma:=0.3,0.25,1,1", "dead_time:=0.06", "report:=html")
-    ident = ["ident", *words, "duration:=20", "record:=mcap", f"results:={identified}"]
+    ident = ["ident", *words, "duration:=10", "record:=mcap", f"results:={identified}"]
     assert simulate.main(ident) == 0
     said = summary(identified)
     assert said["outcome"] == "completed" and said["complete"]

