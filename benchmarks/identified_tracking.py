@@ -21,8 +21,8 @@ import math
 import numpy as np
 
 from arc_odometry import Pose, Velocity
-from diffbot_bench.control.velocity_drives import SuiteLaw, figure, identified, poses
-from diffbot_bench.velocity_plant import COMPUTING, LaggingRobot, draw
+from diffbot_bench.control.velocity_drives import SuiteLaw, figure, identified
+from diffbot_bench.velocity_plant import COMPUTING, LaggingRobot, draw, record
 from diffbot_controllers.laws.tracking_errors import TrackingErrors
 from diffbot_description import Sigma
 from diffbot_description.command_ramp import CommandRamp, RampCoupling
@@ -57,12 +57,11 @@ def drive(truth: LaggingRobot, known: IdentifiedSigma, seed: int) -> float:
     """Return the rms distance of the second lap, m."""
     trajectory = figure(truth)
     start = trajectory.at(0.0)
-    times, true = poses(
-        truth, SuiteLaw(truth, known, trajectory), Pose(start.x, start.y, start.theta),
-        trajectory.duration, seed,
-    )  # fmt: skip
+    law, begin = SuiteLaw(truth, known, trajectory), Pose(start.x, start.y, start.theta)
+    log = record(truth, law.command, trajectory.duration, seed, begin)
+    times = log.odometry[:, 0]
     reference = np.array([trajectory.at(t).pose for t in times.tolist()])
-    return TrackingErrors.between(times, true, reference).rms(0.5 * trajectory.duration)[0]
+    return TrackingErrors.between(times, log.poses, reference).rms(0.5 * trajectory.duration)[0]
 
 
 def outcome(truth: LaggingRobot, seed: int) -> tuple[IdentifiedSigma | None, str]:
