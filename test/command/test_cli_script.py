@@ -219,6 +219,7 @@ def test_signals_end_a_command_tidily(name, tmp_path):
         f"        os.kill(os.getpid(), signal.{name})\n"
         "        time.sleep(60.0)\n"
         "delegated.identify = identify\n"
+        f"signal.signal(signal.{name}, signal.SIG_DFL)  # what started the tests may ignore it\n"
         "runpy.run_module('diffbot_bringup.cli', run_name='__main__')\n"
     )
     tidied = tmp_path / "tidied"

@@ -40,9 +40,13 @@ class _KeptAngle:
     gradual: bool  # whether the wheel comes to rest and leaves as one that friction holds
     seen: bool  # whether it does both within the segment
 
-    def stiction_explains(self, coulomb: float) -> bool:
-        """Whether Coulomb friction of up to this, N m, may hold the wheel."""
-        return self.gradual and self.effort <= (BREAKS_AWAY if self.seen else STATIC) * coulomb
+    def stiction_explains(self, value: float, std: float) -> bool:
+        """Whether Coulomb friction, N m, known to this standard deviation, may hold the wheel."""
+        if self.seen:
+            most = BREAKS_AWAY * (value + NORMAL_95 * std)
+        else:
+            most = STATIC * (value + NORMAL_95 * min(std, value))  # unknown: hardly any
+        return self.gradual and self.effort <= most
 
 
 class WheelCheck:
@@ -101,15 +105,14 @@ class WheelCheck:
         """Return the message about a stuck encoder, if there is one."""
         for i, (side, other) in enumerate(zip(SIDES, reversed(SIDES), strict=True)):
             usual = float(np.median(self._usual[i])) if self._usual[i] else 0.0
-            coulomb = 0.0
+            value, std = 0.0, math.inf
             if friction is not None:
-                std = math.sqrt(max(friction.variances[2 + i], 0.0))
                 value = max(friction.values[2 + i], 0.0)
-                coulomb = value + NORMAL_95 * min(std, value)  # unknown: at most this
+                std = math.sqrt(max(friction.variances[2 + i], 0.0))
             results = [
                 each
                 for each in self._kept_angles[i]
-                if each.effort >= AS_MUCH * usual and not each.stiction_explains(coulomb)
+                if each.effort >= AS_MUCH * usual and not each.stiction_explains(value, std)
             ]
             if results:
                 longest = max(results, key=lambda each: each.end - each.begin)
