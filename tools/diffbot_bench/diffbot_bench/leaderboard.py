@@ -113,7 +113,8 @@ def costs(board: Board) -> Table:
          ENTRANTS[name].text if name in ENTRANTS else "")
         for name in names
     ]  # fmt: skip
-    return Table(("estimator", *(f"{k.value} robots" for k in kinds), "what it is"), rows, "Costs")
+    heads = (TITLES[kind].partition(":")[0].lower() for kind in kinds)
+    return Table(("estimator", *heads, "what it is"), rows, "Costs")
 
 
 def _better(board: Board) -> list[str]:
