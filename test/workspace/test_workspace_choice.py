@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,7 @@ from diffbot_bringup.workspace import entry
 from diffbot_bringup.workspace.entry import choose
 from diffbot_bringup.workspace.environment import SystemEnvironment, with_defaults
 from diffbot_bringup.workspace.process import SetupError
-from diffbot_bringup.workspace.wheels import DISTROS, AddedPackages, WheelsEnvironment
+from diffbot_bringup.workspace.wheels import DISTROS, AddedPackages, WheelsEnvironment, wanted_part
 
 
 @pytest.fixture
@@ -167,6 +168,30 @@ def test_python_finds_the_packages_of_studies_once_they_are_there(machine, monke
     entry.main(tmp_path, ["python", str(benchmarks / "trust.py"), "random"])
     entry.main(tmp_path, ["python", str(benchmarks / "odometry.py")])
     assert asked == [given[3]] and given[4].is_ready()
+
+
+def test_the_benchmark_gets_its_peers():
+    page = Path(__file__).resolve().parents[2] / "docs" / "leaderboard.py"
+    assert wanted_part("bench", ["--output", "board"]) == ("bench", True)
+    assert wanted_part("bench", ["--help"]) == ("bench", False)
+    assert wanted_part("python", [str(page)]) == ("bench", True)
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_a_read_only_checkout_does_not_choose_the_place_of_logs(
+    machine, monkeypatch, tmp_path, writable
+):
+    """Before, nodes ended as their log could not be opened."""
+    machine({"rclpy"})
+    monkeypatch.delenv("ROS_LOG_DIR", raising=False)
+    monkeypatch.setattr("os.access", lambda path, mode: writable)
+    given = []
+    monkeypatch.setattr("os.execve", lambda python, words, variables: given.append(variables))
+    monkeypatch.setattr("signal.pthread_sigmask", lambda *_: None)
+    workspace = SimpleNamespace(variables=dict)
+    entry._replace(tmp_path, WheelsEnvironment(tmp_path), workspace, ["launch"], None)
+    logs = str(tmp_path / ".diffbot" / "log" / "ros") if writable else None
+    assert given[0].get("ROS_LOG_DIR") == logs
 
 
 def test_a_launch_file_for_a_command_names_the_command(tmp_path, capsys):
