@@ -55,8 +55,7 @@ def main() -> int:
     parser.add_argument("--workers", default="2")
     parser.add_argument("--output", type=Path, default=Path("board"))
     given = parser.parse_args()
-    words = ["--seed", *given.seed, "--workers", given.workers]
-    words += ["--robots", given.robots]
+    words = ["--seed", *given.seed, "--workers", given.workers, "--robots", given.robots]
     begin = time.monotonic()
     for run, more in RUNS.items():
         if status := bench([*words, *more, "--output", str(given.output / run)]):

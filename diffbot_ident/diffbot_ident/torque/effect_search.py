@@ -16,7 +16,7 @@ import numpy as np
 
 from diffbot_ident.estimate import Array, Pair
 from diffbot_ident.samples.series import pseudo_inverse
-from diffbot_ident.torque.axis_fit import AXES, batch, fit_axes, fits, joined
+from diffbot_ident.torque.axis_fit import AXES, TINY, batch, fit_axes, fits, joined
 from diffbot_ident.torque.columns import NO_COLUMNS, AxisFit, ExtraColumns
 from diffbot_ident.torque.effects import EFFECTS, ROUNDING, UNEVEN, WITHIN, Effect
 from diffbot_ident.torque.effects.evidence import (
@@ -42,7 +42,6 @@ LIKELY_WITHIN = 2.0
 LIKELY_ALIKE = 3.0
 # Minimum relative standard deviation of the difference of the wheels' torque gains.
 LEAST_DIFFERENCE = 2e-4
-TINY = float(np.finfo(float).tiny)
 # Least probability worth a second fit.
 MIN_PROBABILITY = 0.02
 
@@ -223,11 +222,14 @@ class EffectSearch:
         if not ROUNDING.possible(self.sums.moments):
             return result
         known = self.with_known(effects)
-        alone, seen = fit_axes(self.sums, known), fit_axes(self.sums, joined(known, own))
+        seen = fit_axes(self.sums, joined(known, own))
         count = sum(map(len, own))
         chance = count + MISFIT_STDS * math.sqrt(2.0 * count)
         chance = max(chance, self.left_of(effects))
-        fraction = 1.0 - chance / max(statistic(seen, own), chance)
+        explained = statistic(seen, own)
+        if not explained > chance:
+            return result
+        fraction, alone = 1.0 - chance / explained, fit_axes(self.sums, known)
         for i, axis in enumerate(AXES):
             new = len(alone[i].theta)
             result[i] = seen[i].theta[:6] - alone[i].theta[:6]

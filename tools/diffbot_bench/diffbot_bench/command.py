@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import datetime, timezone
+from itertools import repeat
 from pathlib import Path
 
 from diffbot_bench.answer_files import read_answers, write_answers
@@ -150,20 +151,18 @@ def _installed(reference: str, tasks: Sequence[BenchTask]) -> bool:
 
 def _answers(reference: str, tasks: Sequence[BenchTask], workers: int) -> dict[str, TaskAnswer]:
     records = _known(reference, tasks)
-    given = [(reference, record) for record in records]
     if workers == 1:
-        replies = [_answered(each) for each in given]
+        replies = [_answered(reference, record) for record in records]
     else:
         with ProcessPoolExecutor(workers) as pool:
-            replies = list(pool.map(_answered, given))
+            replies = list(pool.map(_answered, repeat(reference), records))
     for record, each in zip(records, replies, strict=True):
         if each.reason and each.reason != "refused":
             print(f"{reference}, {record.task}: {printable(each.reason)}")
     return {record.task: each for record, each in zip(records, replies, strict=True)}
 
 
-def _answered(given: tuple[str, Record]) -> TaskAnswer:
-    reference, record = given
+def _answered(reference: str, record: Record) -> TaskAnswer:
     return answer(entrant(reference).estimate, record)
 
 

@@ -12,11 +12,7 @@ from diffbot_bench.control.driven import PATH_STEP, Driven, beside, driven, path
 from diffbot_bench.control.peers import KinematicLaw, RegulatedPurePursuit, VelocityLaw
 from diffbot_bench.suite_estimators import segments_of
 from diffbot_bench.tasks import ROOM
-from diffbot_bench.velocity_plant import (
-    COMPUTING,
-    LaggingRobot,
-    record,
-)
+from diffbot_bench.velocity_plant import COMPUTING, LaggingRobot, record
 from diffbot_controllers.velocity_tracking.law import TrackerSettings, VelocityTracker
 from diffbot_description.velocity_parameters import IdentifiedSigma, identified_from
 from diffbot_ident.excitation.velocity_excitation import VelocityExcitation
